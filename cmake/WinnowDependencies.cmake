@@ -1,0 +1,10 @@
+# Third-party packages, all from the distribution.
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+if(WINNOW_BUILD_SERVER)
+  find_package(Protobuf REQUIRED)
+  find_package(gRPC CONFIG REQUIRED)
+endif()
+if(WINNOW_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
