@@ -1,0 +1,77 @@
+// Queues tasks, groups compatible ones and keeps the backend's launch slots busy.
+//
+// An idle backend launches at once, without a waiting timer; a busy one collects what arrives
+// meanwhile. Between flows weighted fair, within a flow earliest deadline first. Bulk work is cut
+// into launches of bounded size. Thread safety: all methods may be called from several threads.
+
+#ifndef WINNOW_SERVER_BATCHING_SCHEDULER_H_
+#define WINNOW_SERVER_BATCHING_SCHEDULER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/backend/backend.h"
+#include "server/base/clock.h"
+#include "server/batching/task.h"
+
+namespace winnow::server {
+
+struct SchedulerOptions {
+  int64_t max_queued_tasks = 4096;
+  int64_t max_queued_host_bytes = int64_t{1} << 30;  // inline bytes of queued and running tasks
+  int32_t max_batch_items = 256;                     // at most kMaxSegments
+  int64_t max_batch_rows = 8192;
+  int64_t max_batch_bytes = int64_t{256} << 20;   // input bytes of one launch
+  int64_t interactive_rows = 64;                  // tasks of at most so many rows are interactive
+  int64_t interactive_bytes = int64_t{32} << 20;  // and of at most so many input bytes
+};
+
+struct SchedulerStats {
+  int64_t queued_tasks = 0;
+  int64_t running_tasks = 0;
+  int64_t queued_host_bytes = 0;
+  int64_t submitted = 0;
+  int64_t completed = 0;
+  int64_t rejected_full = 0;
+  int64_t expired = 0;
+  int64_t cancelled = 0;
+  int64_t batches = 0;
+  int64_t batched_tasks = 0;
+  int64_t batched_rows = 0;
+};
+
+// Identifies a submitted task for Cancel. Never reused.
+using TaskId = int64_t;
+
+class Scheduler {
+ public:
+  // `backend` and `clock` outlive the scheduler.
+  static std::unique_ptr<Scheduler> Create(SchedulerOptions options, Backend* backend,
+                                           Clock* clock);
+  virtual ~Scheduler() = default;  // Drain first
+
+  // Takes the task and calls its `done` exactly once later, or refuses at once and leaves `task`
+  // and its `done` with the caller: ResourceExhausted (QUEUE_FULL, with limit), Unavailable
+  // (SERVER_DRAINING), DeadlineExceeded.
+  virtual absl::StatusOr<TaskId> Submit(std::unique_ptr<Task>& task) = 0;
+
+  // A queued task finishes with Cancelled and never launches; a running one completes as it would
+  // have. False when the task is not queued any more.
+  virtual bool Cancel(TaskId id) = 0;
+
+  // Cancels every queued task of a flow and calls `idle` once, when its running tasks are done too.
+  virtual void EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle) = 0;
+
+  virtual SchedulerStats stats() const = 0;
+
+  // Refuses new tasks, finishes what is queued and running until `deadline`, then cancels what is
+  // still queued and waits for what runs.
+  virtual void Drain(absl::Time deadline) = 0;
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_BATCHING_SCHEDULER_H_
