@@ -35,8 +35,8 @@ struct BlockAmaxParams {
   int32_t skip_at_most = 0;  // a row of at most so many blocks is left untouched; 0: never
 };
 
-// With candidate_lengths wanted: 0 for an empty row, else
-// block_size * (kept - 1) + (length - 1) % block_size + 1 with kept the ids written for the row.
+// Lengths are at most kMaxColumns. With candidate_lengths wanted: 0 when no id is written for the
+// row, else block_size * (kept - 1) + (length - 1) % block_size + 1 with kept the ids written.
 struct SortBlocksParams {
   int32_t width = 0;  // columns of the block table, 1 to kMaxK
   int32_t block_size = kDefaultBlockSize;
@@ -78,6 +78,9 @@ enum class PlanReason : int32_t {
   kNoPool = 2,       // this device has no cooperative route for the request
 };
 
+// A row longer than the effective threshold is pooled, whatever k is; of the others those of at
+// most k scores (negative lengths count as 0) are kIdentity. route_rows counts each row once.
+//
 // Start of a plan; int32 lengths[rows] and int32 pooled_rows[rows] (the first pooled_row_count are
 // valid, ascending) follow it directly. The same bytes on every device, so that a plan can be read
 // back and inspected.

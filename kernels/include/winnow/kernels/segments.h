@@ -17,20 +17,39 @@
 namespace winnow {
 
 // What a kernel found wrong in data that the host could not check before the launch.
+//
+// An empty row (length 0 or less) has nothing that can be wrong: its start, offset, table row and
+// page ids are not looked at. For the others there are two levels of fault:
+//   Row level (all kinds except the two below): the row is not selected, and every output of the
+//     row gets padding: indices, slots, blocks and block slots their padding value, values -inf,
+//     candidate_lengths and block_counts 0. BlockAmax leaves the row's keys untouched. When several
+//     are found in one row, the first of this order counts: kPlanStale, kRowStartOutOfRange,
+//     kLengthOutOfRange, kPageTableRowOutOfRange, kPageTableTooNarrow, kIndexOutOfRange;
+//     kLengthOutOfRange, kKeysTooNarrow in BlockAmax. What concerns pages is looked at only if
+//     slots are wanted (block slots in SortCandidateBlocks, either in PublishCandidates), offsets
+//     only if indices are.
+//   Entry level (kPageIdOutOfRange, kBlockIdOutOfRange): that entry alone gets padding, in the
+//     slots alone for a page id; a bad block id is dropped as if it were -1. Only page ids of
+//     selected positions are looked at, and no block id of a row whose blocks all fit (n <= width).
 enum class FaultKind : int32_t {
   kNone = 0,
-  kLengthOutOfRange = 1,        // value: start + length; limit: columns
+  // value: start + length; limit: columns (kMaxColumns in SortCandidateBlocks).
+  kLengthOutOfRange = 1,
   kRowStartOutOfRange = 2,      // value: row start (negative, or past the columns); limit: columns
   kPageTableRowOutOfRange = 3,  // value: page_table_rows[row]; limit: rows of the table
   kPageTableTooNarrow = 4,      // value: pages that the row needs; limit: columns of the table
-  kPageIdOutOfRange =
-      5,  // entry: table column; value: the id; limit: ids the pool has, or that fit an int32 slot
-  kBlockIdOutOfRange =
-      6,               // entry: column of the block list; value: the id; limit: blocks of the row
-  kKeysTooNarrow = 7,  // value: blocks of the row; limit: columns of keys
-  kIndexOutOfRange =
-      8,           // value: offset + last position; limit: INT32_MAX (or INT32_MIN when below it)
-  kPlanStale = 9,  // value: length now; limit: length the plan was made for
+  // entry: table column; value: the id; limit: ids accepted, the lesser of pool_pages (if declared)
+  // and 2^31 / page_size (2^31 / (page_size / block_size) for block slots), so that a slot fits
+  // int32.
+  kPageIdOutOfRange = 5,
+  // entry: column of the block list; value: the id; limit: blocks of the row.
+  kBlockIdOutOfRange = 6,
+  kKeysTooNarrow = 7,    // value: blocks of the row; limit: columns of keys
+  kIndexOutOfRange = 8,  // value: offset + last position; limit: INT32_MAX
+  // entry 0: value is the row's length, limit the length that the plan was made for, both as given.
+  // Otherwise the plan's header differs, and every row faults: entry 1 rows, 2 columns, 3 k,
+  // 4 dtype.
+  kPlanStale = 9,
 };
 
 // The first fault of one segment. `kind` is claimed once; the other fields belong to the claimer.
