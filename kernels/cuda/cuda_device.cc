@@ -1,0 +1,158 @@
+#include "kernels/cuda/cuda_device.h"
+
+#include <cuda_runtime_api.h>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/launch/occupancy_probe.h"
+#include "kernels/cuda/runtime/device_scope.h"
+#include "kernels/cuda/runtime/event.h"
+#include "kernels/cuda/runtime/memory.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::cuda {
+namespace {
+
+absl::Status NotInBuild(absl::string_view operation) {
+  return MakeError(absl::StatusCode::kUnimplemented,
+                   absl::StrCat(operation, " has no CUDA kernel in this build; use the CPU device"),
+                   {.reason = ErrorReason::kNotInBuild, .field = "backend"});
+}
+
+cudaStream_t Native(Stream& stream) { return static_cast<CudaStream&>(stream).get(); }
+
+}  // namespace
+
+CudaDevice::~CudaDevice() = default;
+
+LaunchContext CudaDevice::ContextOf(Stream& stream) const {
+  const auto& cuda_stream = static_cast<CudaStream&>(stream);
+  return {.traits = traits_,
+          .stream = cuda_stream.get(),
+          .dependent_launch = traits_.dependent_launch && cuda_stream.dependent_launch()};
+}
+
+absl::StatusOr<std::unique_ptr<DeviceMemory>> CudaDevice::Allocate(MemoryKind kind, int64_t bytes) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
+                          CudaMemory::Allocate(health_, kind, bytes));
+  return memory;
+}
+
+absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::CreateStream(StreamPriority priority) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, CudaStream::Create(health_, priority));
+  return stream;
+}
+
+absl::StatusOr<std::unique_ptr<Event>> CudaDevice::CreateEvent() {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, CudaEvent::Create(health_));
+  return event;
+}
+
+absl::Status CudaDevice::Copy(Stream& stream, void* destination, const void* source,
+                              int64_t bytes) {
+  if (bytes < 0) return InvalidField(ErrorReason::kValueOutOfRange, "bytes", bytes, "0 or more");
+  if (bytes == 0) return absl::OkStatus();
+  const DeviceScope scope(info_.ordinal);
+  return health_->Check(
+      cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, Native(stream)), "copying");
+}
+
+absl::Status CudaDevice::CopyRows(Stream& stream, void* destination,
+                                  int64_t destination_pitch_bytes, const void* source,
+                                  int64_t source_pitch_bytes, int64_t width_bytes, int64_t height) {
+  if (width_bytes < 0 || height < 0) {
+    return InvalidField(ErrorReason::kValueOutOfRange, width_bytes < 0 ? "width_bytes" : "height",
+                        width_bytes < 0 ? width_bytes : height, "0 or more");
+  }
+  if (width_bytes == 0 || height == 0) return absl::OkStatus();
+  const DeviceScope scope(info_.ordinal);
+  return health_->Check(
+      cudaMemcpy2DAsync(destination, destination_pitch_bytes, source, source_pitch_bytes,
+                        width_bytes, height, cudaMemcpyDefault, Native(stream)),
+      "copying rows");
+}
+
+absl::Status CudaDevice::Fill(Stream& stream, void* destination, int value, int64_t bytes) {
+  if (bytes < 0) return InvalidField(ErrorReason::kValueOutOfRange, "bytes", bytes, "0 or more");
+  if (bytes == 0) return absl::OkStatus();
+  const DeviceScope scope(info_.ordinal);
+  return health_->Check(cudaMemsetAsync(destination, value, bytes, Native(stream)), "filling");
+}
+
+absl::Status CudaDevice::Healthy() {
+  WINNOW_RETURN_IF_ERROR(health_->LostStatus());
+  const DeviceScope scope(info_.ordinal);
+  return health_->Check(cudaStreamQuery(probe_stream_->get()), "asking the device");
+}
+
+int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams&, absl::Span<const TopKSegment>) const {
+  return 0;
+}
+
+int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams&,
+                                          absl::Span<const PublishSegment>) const {
+  return 0;
+}
+
+absl::Status CudaDevice::TopK(Stream&, const TopKParams& params,
+                              absl::Span<const TopKSegment> segments, absl::Span<std::byte>) {
+  WINNOW_RETURN_IF_ERROR(CheckTopK(params, segments));
+  return NotInBuild("top-k");
+}
+
+absl::Status CudaDevice::BlockAmax(Stream&, const BlockAmaxParams& params,
+                                   absl::Span<const BlockAmaxSegment> segments) {
+  WINNOW_RETURN_IF_ERROR(CheckBlockAmax(params, segments));
+  return NotInBuild("block max");
+}
+
+absl::Status CudaDevice::SortCandidateBlocks(Stream&, const SortBlocksParams& params,
+                                             absl::Span<const SortBlocksSegment> segments) {
+  WINNOW_RETURN_IF_ERROR(CheckSortBlocks(params, segments));
+  return NotInBuild("block sort");
+}
+
+absl::Status CudaDevice::PublishCandidates(Stream&, const PublishParams& params,
+                                           absl::Span<const PublishSegment> segments,
+                                           absl::Span<std::byte>) {
+  WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
+  return NotInBuild("publish");
+}
+
+absl::Status CudaDevice::PlanTopK(Stream&, const PlanParams& params, const int32_t*, int32_t rows,
+                                  std::byte*) {
+  WINNOW_RETURN_IF_ERROR(CheckPlan(params, rows));
+  return NotInBuild("plan");
+}
+
+absl::Status CudaDevice::HostPlan(const PlanParams& params, const int32_t*, int32_t rows,
+                                  std::byte*) const {
+  WINNOW_RETURN_IF_ERROR(CheckPlan(params, rows));
+  return NotInBuild("plan");
+}
+
+absl::StatusOr<int32_t> CudaDevice::ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) {
+  if (cluster_size < 1 || cluster_size > 16 || (cluster_size & (cluster_size - 1)) != 0) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "cluster_size", cluster_size,
+                        "1, 2, 4, 8 or 16");
+  }
+  if (blocks_per_sm < 1 || blocks_per_sm > 32) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "blocks_per_sm", blocks_per_sm, "1 to 32");
+  }
+  const DeviceScope scope(info_.ordinal);
+  int32_t clusters = 0;
+  WINNOW_RETURN_IF_ERROR(
+      health_->Check(ResidentClusters(traits_, cluster_size, blocks_per_sm, clusters),
+                     "asking for the occupancy"));
+  if (clusters > 0) return clusters;
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("no cluster of ", cluster_size, " blocks fits on cuda device ",
+                                info_.ordinal, " (", info_.name, ") at ", blocks_per_sm,
+                                " blocks per SM; use a smaller cluster_size"),
+                   {.reason = ErrorReason::kNoClusterFits,
+                    .field = "cluster_size",
+                    .value = absl::StrCat(cluster_size),
+                    .limit = absl::StrCat("at most ", traits_.max_cluster_size)});
+}
+
+}  // namespace winnow::cuda

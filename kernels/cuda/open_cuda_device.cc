@@ -1,0 +1,122 @@
+// Finding and opening a GPU: what it is, what fits on it, and what is said about it.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/launch/occupancy_probe.h"
+#include "kernels/cuda/runtime/device_scope.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow {
+namespace cuda {
+namespace {
+
+// Whatever keeps a device from being opened makes it unavailable, memory for its context included.
+absl::Status AsUnavailable(const absl::Status& status) {
+  if (status.ok() || absl::IsUnavailable(status)) return status;
+  return MakeError(absl::StatusCode::kUnavailable, status.message(),
+                   {.reason = ErrorReason::kDeviceUnavailable});
+}
+
+absl::Status Unavailable(absl::string_view message) {
+  return MakeError(absl::StatusCode::kUnavailable, message,
+                   {.reason = ErrorReason::kDeviceUnavailable});
+}
+
+absl::StatusOr<DeviceTraits> ReadTraits(DeviceHealth& health, const cudaDeviceProp& properties) {
+  DeviceTraits traits;
+  traits.ordinal = health.ordinal();
+  const cudaError_t error = ReadDeviceTraits(traits);
+  if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
+    (void)health.Check(error, "looking for code");
+    return Unavailable(absl::StrCat("cuda device ", traits.ordinal, " (", properties.name,
+                                    ") has capability ", properties.major, ".", properties.minor,
+                                    " but this build has code for ", WINNOW_CUDA_ARCHITECTURES,
+                                    " only; build with -DWINNOW_CUDA_ARCHITECTURES"));
+  }
+  WINNOW_RETURN_IF_ERROR(health.Check(error, "reading the device's limits"));
+  return traits;
+}
+
+// Says what the pool was sized from, or why rows are never shared by a cluster.
+std::string PoolNote(const DeviceTraits& traits, const DeviceInfo& info) {
+  if (traits.max_cluster_size == 0) {
+    return absl::StrCat("capability ", info.capability_major, ".", info.capability_minor,
+                        " has no clusters: long rows are split over independent blocks");
+  }
+  if (traits.clusters_of_8 == 0) {
+    return "no cluster of 8 blocks fits: long rows are split over independent blocks";
+  }
+  return absl::StrCat("occupancy: ", traits.clusters_of_8, " clusters of 8 at one block per SM, ",
+                      traits.clusters_of_8_shared, " at two; of 16: ", traits.clusters_of_16,
+                      " and ", traits.clusters_of_16_shared);
+}
+
+DeviceInfo MakeInfo(const DeviceTraits& traits, const cudaDeviceProp& properties) {
+  DeviceInfo info;
+  info.kind = "cuda";
+  info.name = properties.name;
+  info.ordinal = traits.ordinal;
+  info.multiprocessors = traits.multiprocessors;
+  info.capability_major = properties.major;
+  info.capability_minor = properties.minor;
+  info.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+  info.l2_bytes = traits.l2_bytes;
+  info.max_cluster_size = traits.max_cluster_size;
+  // Split rows need no cluster, so that the pool exists on every device.
+  info.pool_width =
+      traits.clusters_of_8 > 0 ? 8 * traits.clusters_of_8_shared : 2 * traits.multiprocessors;
+  info.pool_note = PoolNote(traits, info);
+  return info;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
+  auto health = std::make_shared<DeviceHealth>(ordinal);
+  int count = 0;
+  WINNOW_RETURN_IF_ERROR(
+      AsUnavailable(health->Check(cudaGetDeviceCount(&count), "looking for devices")));
+  if (ordinal < 0 || ordinal >= count) {
+    return MakeError(
+        absl::StatusCode::kUnavailable,
+        absl::StrCat("cuda device ", ordinal, " does not exist; ", count, " devices answer"),
+        {.reason = ErrorReason::kDeviceUnavailable,
+         .field = "ordinal",
+         .value = absl::StrCat(ordinal),
+         .limit = absl::StrCat("0 to ", count - 1)});
+  }
+  const DeviceScope scope(ordinal);
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(scope.error(), "making the device current")));
+  cudaDeviceProp properties = {};
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(cudaGetDeviceProperties(&properties, ordinal),
+                                                     "reading the device's properties")));
+  auto traits = ReadTraits(*health, properties);
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(traits.status()));
+  auto probe_stream = CudaStream::Create(health, StreamPriority::kNormal);
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(probe_stream.status()));
+  DeviceInfo info = MakeInfo(*traits, properties);
+  return std::unique_ptr<CudaDevice>(
+      new CudaDevice(std::move(health), *traits, std::move(info), *std::move(probe_stream)));
+}
+
+}  // namespace cuda
+
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(const CudaDeviceOptions& options) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, cuda::CudaDevice::Open(options.ordinal));
+  return device;
+}
+
+int32_t CudaDeviceCount() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();  // no driver or no device: an answer, not an error to keep
+  return 0;
+}
+
+}  // namespace winnow

@@ -1,0 +1,30 @@
+// Reporting what a kernel found wrong in its data. Any thread may call these; nothing waits.
+
+#ifndef WINNOW_KERNELS_CUDA_PRIMITIVES_FAULT_CUH_
+#define WINNOW_KERNELS_CUDA_PRIMITIVES_FAULT_CUH_
+
+#include <cstdint>
+
+#include "winnow/kernels/segments.h"
+
+namespace winnow::cuda {
+
+// Records a fault unless the segment has one already. The claimer of `kind` alone writes the rest,
+// so that the fields belong together; they are read after the kernel has completed.
+__device__ __noinline__ void ReportFault(SegmentReport* report, FaultKind kind, int32_t row,
+                                         int64_t entry, int64_t value, int64_t limit) {
+  FaultRecord& fault = report->fault;
+  if (atomicCAS(&fault.kind, 0, static_cast<int32_t>(kind)) != 0) return;
+  fault.row = row;
+  fault.entry = entry;
+  fault.value = value;
+  fault.limit = limit;
+}
+
+__device__ __forceinline__ void CountNegativeRow(SegmentReport* report) {
+  atomicAdd(&report->negative_rows, 1);
+}
+
+}  // namespace winnow::cuda
+
+#endif  // WINNOW_KERNELS_CUDA_PRIMITIVES_FAULT_CUH_
