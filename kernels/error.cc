@@ -123,9 +123,9 @@ absl::Status MakeError(absl::StatusCode code, absl::string_view message, ErrorIn
   absl::Status status(code, message);
   const std::string separator(1, kSeparator);
   status.SetPayload(
-      kPayloadUrl,
-      absl::Cord(absl::StrCat(static_cast<int32_t>(info.reason), separator, info.field, separator,
-                              info.value, separator, info.limit, separator, info.row)));
+      kPayloadUrl, absl::Cord(absl::StrCat(static_cast<int32_t>(info.reason), separator, info.field,
+                                           separator, info.value, separator, info.limit, separator,
+                                           info.row, separator, info.retry_after_millis)));
   return status;
 }
 
@@ -146,8 +146,9 @@ std::optional<ErrorInfo> GetErrorInfo(const absl::Status& status) {
   const std::vector<std::string> fields = absl::StrSplit(text, kSeparator);
   int32_t reason = 0;
   ErrorInfo info;
-  if (fields.size() != 5 || !absl::SimpleAtoi(fields[0], &reason) ||
-      !absl::SimpleAtoi(fields[4], &info.row)) {
+  if (fields.size() != 6 || !absl::SimpleAtoi(fields[0], &reason) ||
+      !absl::SimpleAtoi(fields[4], &info.row) ||
+      !absl::SimpleAtoi(fields[5], &info.retry_after_millis)) {
     return std::nullopt;
   }
   info.reason = static_cast<ErrorReason>(reason);

@@ -74,6 +74,7 @@ struct ErrorInfo {
   std::string value;  // as the caller sent it
   std::string limit;  // what would have been accepted, e.g. "1 to 2048"
   int64_t row = -1;   // -1: not about one row
+  int64_t retry_after_millis = 0;  // when a repeat may succeed; 0: no suggestion
 };
 
 // A status of `code` with `message` and `info` as payload. The message names field, value, limit
