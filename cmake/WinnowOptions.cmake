@@ -24,10 +24,12 @@ if(WINNOW_SANITIZE)
   # The sanitizers interpose on every object, third-party headers included, so they go on all targets.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WINNOW_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
-  if(WINNOW_SANITIZE STREQUAL "undefined")
-    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
-  endif()
   add_link_options(-fsanitize=${WINNOW_SANITIZE})
+  if(WINNOW_SANITIZE MATCHES "undefined")
+    # protobuf and gRPC come without type information that fits, so the vptr check would only find them.
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=undefined>
+                        $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
+  endif()
 endif()
 
 # winnow_library(NAME [SOURCES ...] [PUBLIC ...] [PRIVATE ...]): static library winnow_NAME with alias winnow::NAME.
