@@ -1,0 +1,112 @@
+// Counters, gauges and histograms of the server, and their text form for Prometheus. Metrics are
+// registered while the server starts; afterwards adding to one is a few relaxed atomic operations.
+
+#ifndef WINNOW_SERVER_BASE_METRICS_H_
+#define WINNOW_SERVER_BASE_METRICS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+namespace winnow::server {
+
+// Pairs of label and value, in the order in which they are shown.
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+// Only grows. Thread safety: lock-free from several threads, as for Gauge and Histogram.
+class Counter {
+ public:
+  void Add(int64_t amount = 1) { value_.fetch_add(amount, std::memory_order_relaxed); }
+  int64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+class Gauge {
+ public:
+  void Set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
+  void Add(int64_t amount) { value_.fetch_add(amount, std::memory_order_relaxed); }
+  int64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+// Distribution of durations. An observation belongs to the first bucket whose bound is not below
+// it.
+class Histogram {
+ public:
+  // Ascending upper bounds. Empty: 10 us to 10 s in steps of 1, 2, 5.
+  explicit Histogram(std::vector<absl::Duration> bounds);
+
+  // Negative durations count as 0.
+  void Observe(absl::Duration duration);
+
+  int64_t count() const;
+  absl::Duration sum() const;
+  // Estimated by a straight line inside its bucket; the largest bound for what lies above all of
+  // them, 0 without observations. `quantile` is 0 to 1.
+  absl::Duration Quantile(double quantile) const;
+
+  absl::Span<const absl::Duration> bounds() const { return bounds_; }
+  // Observations of bucket `index`, not cumulative; index bounds().size() holds those above all.
+  int64_t bucket_count(size_t index) const {
+    return buckets_[index].load(std::memory_order_relaxed);
+  }
+
+ private:
+  const std::vector<absl::Duration> bounds_;
+  const std::vector<int64_t> bound_nanos_;
+  const std::unique_ptr<std::atomic<int64_t>[]> buckets_;
+  std::atomic<int64_t> sum_nanos_{0};
+};
+
+// Owns metrics; they live as long as it does. Metrics of one name form a family with one help text
+// and differ in their labels. Thread safety: safe to call from several threads.
+class MetricsRegistry {
+ public:
+  MetricsRegistry();
+  ~MetricsRegistry();
+  MetricsRegistry(const MetricsRegistry&) = delete;
+  MetricsRegistry& operator=(const MetricsRegistry&) = delete;
+
+  // Names follow Prometheus ("winnow_requests_total", "winnow_request_duration_seconds"). The same
+  // name and labels again give the same metric.
+  Counter* AddCounter(absl::string_view name, absl::string_view help, MetricLabels labels = {});
+  Gauge* AddGauge(absl::string_view name, absl::string_view help, MetricLabels labels = {});
+  Histogram* AddHistogram(absl::string_view name, absl::string_view help, MetricLabels labels = {},
+                          std::vector<absl::Duration> bounds = {});
+
+  enum class CallbackKind { kCounter, kGauge };
+  // A value that lives elsewhere, asked for by Text(). `read` must be safe to call at any time
+  // until the registry is destroyed, and must not use the registry.
+  void AddCallback(CallbackKind kind, absl::string_view name, absl::string_view help,
+                   MetricLabels labels, absl::AnyInvocable<double() const> read);
+
+  // Exposition format 0.0.4, families in the order of registration.
+  std::string Text() const;
+
+ private:
+  struct Family;
+  struct Series;
+  Series& FindOrAdd(absl::string_view name, absl::string_view help, absl::string_view type,
+                    MetricLabels labels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable absl::Mutex mu_;
+  std::vector<std::unique_ptr<Family>> families_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_BASE_METRICS_H_
