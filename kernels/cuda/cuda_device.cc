@@ -3,7 +3,9 @@
 #include <cuda_runtime_api.h>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/launch/block_amax_launch.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
+#include "kernels/cuda/launch/sort_blocks_launch.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/event.h"
 #include "kernels/cuda/runtime/memory.h"
@@ -100,16 +102,24 @@ absl::Status CudaDevice::TopK(Stream&, const TopKParams& params,
   return NotInBuild("top-k");
 }
 
-absl::Status CudaDevice::BlockAmax(Stream&, const BlockAmaxParams& params,
+absl::Status CudaDevice::BlockAmax(Stream& stream, const BlockAmaxParams& params,
                                    absl::Span<const BlockAmaxSegment> segments) {
   WINNOW_RETURN_IF_ERROR(CheckBlockAmax(params, segments));
-  return NotInBuild("block max");
+  const DeviceScope scope(info_.ordinal);
+  const auto work_of = [&](int64_t i) { return BlockAmaxWork{.segment = segments[i]}; };
+  return health_->Check(
+      LaunchBlockAmax(ContextOf(stream), params, static_cast<int64_t>(segments.size()), work_of),
+      "launching block max");
 }
 
-absl::Status CudaDevice::SortCandidateBlocks(Stream&, const SortBlocksParams& params,
+absl::Status CudaDevice::SortCandidateBlocks(Stream& stream, const SortBlocksParams& params,
                                              absl::Span<const SortBlocksSegment> segments) {
   WINNOW_RETURN_IF_ERROR(CheckSortBlocks(params, segments));
-  return NotInBuild("block sort");
+  const DeviceScope scope(info_.ordinal);
+  const auto work_of = [&](int64_t i) { return SortBlocksWork{.segment = segments[i]}; };
+  return health_->Check(
+      LaunchSortBlocks(ContextOf(stream), params, static_cast<int64_t>(segments.size()), work_of),
+      "launching block sort");
 }
 
 absl::Status CudaDevice::PublishCandidates(Stream&, const PublishParams& params,
