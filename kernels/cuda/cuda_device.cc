@@ -2,10 +2,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/launch/block_amax_launch.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
 #include "kernels/cuda/launch/sort_blocks_launch.h"
+#include "kernels/cuda/publish_steps.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/event.h"
 #include "kernels/cuda/runtime/memory.h"
@@ -19,6 +22,27 @@ absl::Status NotInBuild(absl::string_view operation) {
   return MakeError(absl::StatusCode::kUnimplemented,
                    absl::StrCat(operation, " has no CUDA kernel in this build; use the CPU device"),
                    {.reason = ErrorReason::kNotInBuild, .field = "backend"});
+}
+
+absl::Status CheckWorkspace(absl::Span<std::byte> workspace, int64_t needed) {
+  const int64_t given = static_cast<int64_t>(workspace.size());
+  if (given < needed) {
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        absl::StrCat("the workspace has ", given, " bytes but this operation needs ", needed),
+        {.reason = ErrorReason::kWorkspaceTooSmall,
+         .field = "workspace",
+         .value = absl::StrCat(given),
+         .limit = absl::StrCat("at least ", needed)});
+  }
+  if (needed > 0 && reinterpret_cast<uintptr_t>(workspace.data()) % 256 != 0) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     "the workspace is not aligned to 256 bytes",
+                     {.reason = ErrorReason::kAlignmentInvalid,
+                      .field = "workspace",
+                      .limit = "a multiple of 256 bytes"});
+  }
+  return absl::OkStatus();
 }
 
 cudaStream_t Native(Stream& stream) { return static_cast<CudaStream&>(stream).get(); }
@@ -91,9 +115,15 @@ int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams&, absl::Span<const TopKS
   return 0;
 }
 
-int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams&,
-                                          absl::Span<const PublishSegment>) const {
-  return 0;
+int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams& params,
+                                          absl::Span<const PublishSegment> segments) const {
+  const PublishSteps steps = MakePublishSteps(params, segments, nullptr);
+  return steps.intermediate_bytes + SelectionBytes(steps);
+}
+
+int64_t CudaDevice::SelectionBytes(const PublishSteps& steps) const {
+  return std::max(steps.tokens.empty() ? 0 : TopKWorkspaceBytes(steps.token_params, steps.tokens),
+                  steps.blocks.empty() ? 0 : TopKWorkspaceBytes(steps.block_params, steps.blocks));
 }
 
 absl::Status CudaDevice::TopK(Stream&, const TopKParams& params,
@@ -122,11 +152,30 @@ absl::Status CudaDevice::SortCandidateBlocks(Stream& stream, const SortBlocksPar
       "launching block sort");
 }
 
-absl::Status CudaDevice::PublishCandidates(Stream&, const PublishParams& params,
+absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& params,
                                            absl::Span<const PublishSegment> segments,
-                                           absl::Span<std::byte>) {
+                                           absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
-  return NotInBuild("publish");
+  const PublishSteps steps = MakePublishSteps(params, segments, workspace.data());
+  WINNOW_RETURN_IF_ERROR(
+      CheckWorkspace(workspace, steps.intermediate_bytes + SelectionBytes(steps)));
+  const absl::Span<std::byte> selection = workspace.subspan(steps.intermediate_bytes);
+  const DeviceScope scope(info_.ordinal);
+  const LaunchContext context = ContextOf(stream);
+  const auto amax_of = [&](int64_t i) { return steps.amax[i]; };
+  WINNOW_RETURN_IF_ERROR(health_->Check(
+      LaunchBlockAmax(context, steps.amax_params, static_cast<int64_t>(steps.amax.size()), amax_of),
+      "launching block max"));
+  if (!steps.tokens.empty()) {
+    WINNOW_RETURN_IF_ERROR(TopK(stream, steps.token_params, steps.tokens, selection));
+  }
+  if (!steps.blocks.empty()) {
+    WINNOW_RETURN_IF_ERROR(TopK(stream, steps.block_params, steps.blocks, selection));
+  }
+  const auto sort_of = [&](int64_t i) { return steps.sorted[i]; };
+  return health_->Check(LaunchSortBlocks(context, steps.sort_params,
+                                         static_cast<int64_t>(steps.sorted.size()), sort_of),
+                        "launching block sort");
 }
 
 absl::Status CudaDevice::PlanTopK(Stream&, const PlanParams& params, const int32_t*, int32_t rows,

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/cuda/launch/launch_context.h"
+#include "kernels/cuda/publish_steps.h"
 #include "kernels/cuda/runtime/cuda_status.h"
 #include "kernels/cuda/runtime/stream.h"
 #include "kernels/cuda/tuning/device_traits.h"
@@ -66,6 +67,8 @@ class CudaDevice final : public Device {
         probe_stream_(std::move(probe_stream)) {}
 
   LaunchContext ContextOf(Stream& stream) const;
+  // Workspace of the larger of the two selections of a publish chain; they run one after the other.
+  int64_t SelectionBytes(const PublishSteps& steps) const;
 
   const std::shared_ptr<DeviceHealth> health_;  // shared with streams, events and memory
   const DeviceTraits traits_;

@@ -11,8 +11,8 @@ namespace winnow::cuda {
 
 // Records a fault unless the segment has one already. The claimer of `kind` alone writes the rest,
 // so that the fields belong together; they are read after the kernel has completed.
-__device__ __noinline__ void ReportFault(SegmentReport* report, FaultKind kind, int32_t row,
-                                         int64_t entry, int64_t value, int64_t limit) {
+inline __device__ __noinline__ void ReportFault(SegmentReport* report, FaultKind kind, int32_t row,
+                                                int64_t entry, int64_t value, int64_t limit) {
   FaultRecord& fault = report->fault;
   if (atomicCAS(&fault.kind, 0, static_cast<int32_t>(kind)) != 0) return;
   fault.row = row;
