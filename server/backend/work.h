@@ -44,7 +44,7 @@ struct TensorRef {
   DType dtype = DType::kUnspecified;
   int64_t rows = 0;
   int64_t columns = 0;
-  int64_t row_stride = 0;  // elements
+  int64_t row_stride = 0;  // elements; 0: columns. Not looked at for kStep
   const std::byte* data = nullptr;
   int32_t step = -1;
   OutputName output = OutputName::kNone;
@@ -57,12 +57,13 @@ struct OutputRef {
   enum class Placement {
     kAbsent,  // not wanted
     kInline,  // to the reply, as host bytes
+    kHost,    // to `data`, host memory that outlives the item
     kDevice,  // to `data`, memory of the backend's device
     kKeep,    // stays on the device for later steps of the item
   };
   Placement placement = Placement::kAbsent;
   std::byte* data = nullptr;
-  int64_t row_stride = 0;  // elements, for kDevice; 0: as wide as the output
+  int64_t row_stride = 0;  // elements, for kHost and kDevice; 0: as wide as the output
 
   bool wanted() const { return placement != Placement::kAbsent; }
 };
@@ -140,6 +141,7 @@ struct WorkTiming {
 // One request as the backend sees it. Move only; owned by its batch while it runs.
 struct WorkItem {
   std::vector<Step> steps;
+  int64_t first_row = 0;  // added to rows in errors: the item is a slice of a request from this row
   std::shared_ptr<const void>
       keep_alive;  // owns every host and device range that `steps` points into
 

@@ -1,0 +1,118 @@
+// Keys and costs of items. The checks are in check_item.cc.
+
+#include "server/backend/work_key.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "server/backend/work_shape.h"
+#include "server/base/checked_math.h"
+
+namespace winnow::server {
+namespace {
+
+void Append(std::string& key, int32_t value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void AppendParams(std::string& key, const TopKStep& step) {
+  Append(key, static_cast<int32_t>(step.params.dtype));
+  Append(key, step.params.k);
+  Append(key, static_cast<int32_t>(step.params.order) * 2 + (step.params.deterministic ? 1 : 0));
+}
+
+void AppendParams(std::string& key, const BlockAmaxStep& step) {
+  Append(key, static_cast<int32_t>(step.params.dtype));
+  Append(key, step.params.block_size);
+  Append(key, step.params.skip_at_most);
+}
+
+void AppendParams(std::string& key, const SortBlocksStep& step) {
+  Append(key, step.params.width);
+  Append(key, step.params.block_size);
+}
+
+void AppendParams(std::string& key, const PublishStep& step) {
+  Append(key, static_cast<int32_t>(step.params.dtype));
+  Append(key, step.params.k);
+  Append(key, step.params.k_blocks);
+  Append(key, step.params.block_size);
+  Append(key, static_cast<int32_t>(step.params.order) * 2 + (step.params.deterministic ? 1 : 0));
+}
+
+// Where an input comes from matters only for inputs that an earlier step makes.
+void AppendReference(std::string& key, const TensorRef& tensor) {
+  const bool of_step = tensor.source == TensorRef::Source::kStep;
+  if (!of_step) return key.push_back(tensor.present() ? 1 : 0);
+  key.push_back(2);
+  Append(key, tensor.step);
+  key.push_back(static_cast<char>(tensor.output));
+}
+
+// The bytes that one item's inputs hold, each range of memory counted once: several steps may read
+// the same scores.
+class DistinctRanges {
+ public:
+  bool Add(const std::byte* data) {
+    if (std::find(seen_.begin(), seen_.end(), data) != seen_.end()) return false;
+    seen_.push_back(data);
+    return true;
+  }
+
+ private:
+  std::vector<const std::byte*> seen_;
+};
+
+constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
+
+int64_t BytesRead(const TensorRef& tensor) {
+  return SaturatingMultiply(SaturatingMultiply(tensor.rows, tensor.columns), SizeOf(tensor.dtype));
+}
+
+// The gaps between rows are held too.
+int64_t BytesHeld(const TensorRef& tensor) {
+  const auto elements = CheckedExtent(tensor.rows, tensor.columns, RowStride(tensor));
+  return SaturatingMultiply(elements.value_or(kInt64Max), SizeOf(tensor.dtype));
+}
+
+}  // namespace
+
+std::string BatchKey(const WorkItem& item) {
+  std::string key;
+  key.reserve(48 * item.steps.size());
+  for (const Step& step : item.steps) {
+    key.push_back(static_cast<char>(step.index()));
+    std::visit([&](const auto& operation) { AppendParams(key, operation); }, step);
+    ForEachInput(step,
+                 [&](absl::string_view, const TensorRef& tensor) { AppendReference(key, tensor); });
+    ForEachOutput(
+        step, [&](OutputName, const OutputRef& output) { key.push_back(output.wanted() ? 1 : 0); });
+  }
+  return key;
+}
+
+WorkCost CostOf(const WorkItem& item) {
+  WorkCost cost;
+  DistinctRanges ranges;
+  for (const Step& step : item.steps) {
+    cost.rows = SaturatingAdd(cost.rows, RowsOf(step));
+    ForEachInput(step, [&](absl::string_view, const TensorRef& tensor) {
+      if (!tensor.present()) return;
+      cost.input_bytes = SaturatingAdd(cost.input_bytes, BytesRead(tensor));
+      if (tensor.source == TensorRef::Source::kHost && ranges.Add(tensor.data)) {
+        cost.host_bytes = SaturatingAdd(cost.host_bytes, BytesHeld(tensor));
+      }
+    });
+    ForEachOutput(step, [&](OutputName name, const OutputRef& output) {
+      if (output.placement != OutputRef::Placement::kInline) return;
+      const OutputShape shape = ShapeOf(step, name);
+      cost.host_bytes = SaturatingAdd(
+          cost.host_bytes,
+          SaturatingMultiply(SaturatingMultiply(shape.rows, shape.columns), SizeOf(shape.dtype)));
+    });
+  }
+  return cost;
+}
+
+}  // namespace winnow::server
