@@ -1,0 +1,112 @@
+// The publish chain as one operation.
+
+#include "tests/contract/contract_test.h"
+#include "tests/testing/score_generators.h"
+
+namespace winnow::contract {
+namespace {
+
+PublishRequest PatternPublish(testing::Pattern pattern, const std::vector<int32_t>& lengths,
+                              int32_t page_size, testing::Random& random) {
+  PublishRequest request;
+  int32_t longest = 1;
+  for (const int32_t length : lengths) {
+    request.windows.push_back(MakeScores(pattern, length, random));
+    longest = std::max(longest, length);
+  }
+  request.pages = RandomPageTable(static_cast<int32_t>(lengths.size()), longest, page_size, random);
+  return request;
+}
+
+TEST_P(ContractTest, PublishIsRightAtEveryBoundary) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const bool deterministic : {false, true}) {
+      const auto request = PatternPublish(
+          testing::Pattern::kNormal,
+          {0, 1, 8, 9, 511, 512, 513, 4096, 16383, 16384, 16385, 30000, 40000}, 64, random());
+      ExpectPublish({.dtype = dtype, .deterministic = deterministic}, {request});
+    }
+  }
+}
+
+TEST_P(ContractTest, PublishOfEveryPatternIsRight) {
+  for (const testing::Pattern pattern : testing::AllPatterns()) {
+    SCOPED_TRACE(Name(pattern));
+    for (const bool deterministic : {false, true}) {
+      ExpectPublish({.k = 512, .k_blocks = 512, .deterministic = deterministic},
+                    {PatternPublish(pattern, {300, 6000, 20000}, 64, random())});
+    }
+  }
+}
+
+TEST_P(ContractTest, PublishTakesEveryWidthBlockSizeAndPageSize) {
+  for (const int32_t block_size : {2, 8, 32, 128}) {
+    for (const int32_t page_size : {128, 256}) {
+      for (const int32_t k_blocks : {1, 16, 300, 2048}) {
+        ExpectPublish(
+            {.k = 128, .k_blocks = k_blocks, .block_size = block_size},
+            {PatternPublish(testing::Pattern::kNormal, {100, 9000, 5001}, page_size, random())});
+      }
+    }
+  }
+}
+
+TEST_P(ContractTest, PublishWritesOnlyTheOutputsAskedFor) {
+  for (int32_t wanted = 1; wanted < 32; ++wanted) {
+    auto request = PatternPublish(testing::Pattern::kNormal, {700, 20000}, 64, random());
+    request.wants_indices = (wanted & 1) != 0;
+    request.wants_slots = (wanted & 2) != 0;
+    request.wants_blocks = (wanted & 4) != 0;
+    request.wants_block_slots = (wanted & 8) != 0;
+    request.wants_candidate_lengths = (wanted & 16) != 0;
+    request.output_padding = 1;
+    ExpectPublish({.deterministic = true}, {request});
+  }
+}
+
+TEST_P(ContractTest, PublishTakesEveryOrderOfTokens) {
+  for (const Order order : {Order::kAny, Order::kPosition, Order::kScore}) {
+    for (const bool deterministic : {false, true}) {
+      ExpectPublish({.order = order, .deterministic = deterministic},
+                    {PatternPublish(testing::Pattern::kRelu, {700, 20000, 400}, 64, random())});
+    }
+  }
+}
+
+TEST_P(ContractTest, PublishOfLongAndManyRowsIsRight) {
+  const auto longest = static_cast<int32_t>(std::min<int64_t>(MaxLength(), 262144));
+  ExpectPublish({.deterministic = true},
+                {PatternPublish(testing::Pattern::kNormal, {longest, 5}, 64, random())});
+  std::vector<int32_t> lengths(70);
+  for (int32_t& length : lengths) length = static_cast<int32_t>(random().Below(20000));
+  ExpectPublish({}, {PatternPublish(testing::Pattern::kNormal, lengths, 64, random()),
+                     PatternPublish(testing::Pattern::kNormal, {9000}, 128, random())});
+}
+
+TEST_P(ContractTest, PublishCountsNegativeRowsOnce) {
+  auto request = PatternPublish(testing::Pattern::kNormal, {0, 9000, 0}, 64, random());
+  request.lengths = {-1, 9000, -4};
+  ExpectPublish({.deterministic = true}, {request});
+}
+
+TEST_P(ContractTest, PublishReportsBadRowsAndHarmsNoOther) {
+  const auto good = PatternPublish(testing::Pattern::kNormal, {9000, 20000, 700}, 64, random());
+  auto bad = good;
+  bad.lengths = {9000, 20001, 700};
+  ExpectPublish({.deterministic = true}, {good, bad, good});
+  bad = good;
+  bad.pages.table_rows = {0, 1, 3};
+  ExpectPublish({.deterministic = true}, {bad, good});
+  bad = good;
+  bad.pages.columns -= 1;
+  for (int32_t row = 2; row >= 0; --row) {
+    bad.pages.entries.erase(bad.pages.entries.begin() + (row + 1) * good.pages.columns - 1);
+  }
+  ExpectPublish({.deterministic = true}, {bad});
+  bad = good;
+  for (int32_t& page : bad.pages.entries) page = -1;
+  ExpectPublish({.deterministic = true}, {good, bad});
+}
+
+}  // namespace
+}  // namespace winnow::contract
