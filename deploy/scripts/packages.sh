@@ -1,0 +1,59 @@
+# Sourced by the other scripts: which packages each task needs, and how they are installed.
+# The names are those of Debian 12 and Ubuntu 24.04.
+
+winnow_build_packages=(
+  g++ cmake ninja-build ccache pkg-config ca-certificates
+  libgrpc++-dev libgrpc-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
+  libabsl-dev libspdlog-dev libfmt-dev libssl-dev libc-ares-dev libre2-dev zlib1g-dev
+)
+winnow_test_packages=(
+  libgtest-dev libgmock-dev libbenchmark-dev
+  git python3 python3-numpy python3-venv clang-format-14
+)
+winnow_check_packages=(clang-tidy-14)
+
+# winnow_install PACKAGE...: installs what is missing; asks nothing. As root, or through sudo.
+winnow_install() {
+  local missing=() package sudo=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "winnow: this script installs packages with apt-get, which this system lacks." >&2
+    echo "winnow: install the counterparts of: $*" >&2
+    echo "winnow: then set WINNOW_SKIP_INSTALL=1 and run it again." >&2
+    return 1
+  fi
+  for package in "$@"; do
+    if [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]]; then
+      missing+=("$package")
+    fi
+  done
+  [[ ${#missing[@]} -eq 0 ]] && return 0
+
+  if [[ $(id -u) -ne 0 ]]; then
+    if ! command -v sudo >/dev/null; then
+      echo "winnow: packages are missing: ${missing[*]}" >&2
+      echo "winnow: run this as root, or install sudo." >&2
+      return 1
+    fi
+    sudo=(sudo)
+  fi
+  echo "winnow: installing ${missing[*]}"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
+}
+
+# winnow_prepare GROUP...: installs the groups named (build, test, check) unless WINNOW_SKIP_INSTALL is set.
+winnow_prepare() {
+  local packages=() group
+  [[ -n "${WINNOW_SKIP_INSTALL:-}" ]] && return 0
+  for group in "$@"; do
+    local -n list="winnow_${group}_packages"
+    packages+=("${list[@]}")
+  done
+  winnow_install "${packages[@]}"
+}
+
+# winnow_use_cache: objects are shared between the build folders below build/, which lie equally deep.
+winnow_use_cache() {
+  export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds everything and runs the whole test suite, in one list:
+#   build/release     everything, with CUDA where a toolkit is found
+#   build/asan-ubsan  what reads bytes of strangers, under AddressSanitizer and UndefinedBehaviorSanitizer
+#   build/tsan        what runs on several threads and needs no gRPC, under ThreadSanitizer
+#   build/portable    the programs with everything linked statically
+# The last thing printed is ctest's summary; the exit status is that of the first thing that failed.
+# Environment: WINNOW_SKIP_INSTALL=1 installs nothing; WINNOW_JOBS=N (default: the number of cores).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. deploy/scripts/packages.sh
+
+jobs=${WINNOW_JOBS:-$(nproc)}
+asan_folders=(sanitizers kernels contract server client cli integration regression)
+tsan_folders=(sanitizers kernels server)
+
+timings=()
+timed() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  timings+=("$(printf '%5d s  %s' $((SECONDS - start)) "$name")")
+}
+
+# build PRESET TARGET...
+build() {
+  local preset=$1
+  shift
+  cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
+    cat "build/$preset.configure.log"
+    return 1
+  }
+  cmake --build "build/$preset" -j "$jobs" --target "$@"
+}
+
+# folders FOLDER...: those that are there, as ninja's names for all that is in them.
+folders() {
+  local folder
+  for folder in "$@"; do
+    if [[ -f tests/$folder/CMakeLists.txt ]]; then
+      echo "tests/$folder/all"
+    fi
+  done
+}
+
+timed "install packages" winnow_prepare build test
+winnow_use_cache
+mkdir -p build/all
+timed "build release" build release all
+timed "build asan-ubsan" build asan-ubsan $(folders "${asan_folders[@]}")
+timed "build tsan" build tsan $(folders "${tsan_folders[@]}")
+timed "build portable" build portable winnow-server winnow
+
+# One list of tests over all builds: ctest reads a folder whose test file names the others.
+{
+  echo 'subdirs("../release")'
+  for folder in "${asan_folders[@]}"; do
+    [[ -f tests/$folder/CMakeLists.txt ]] && echo "subdirs(\"../asan-ubsan/tests/$folder\")"
+  done
+  for folder in "${tsan_folders[@]}"; do
+    [[ -f tests/$folder/CMakeLists.txt ]] && echo "subdirs(\"../tsan/tests/$folder\")"
+  done
+  echo 'subdirs("../portable/tests/portable")'
+} >build/all/CTestTestfile.cmake
+
+echo "== times so far"
+printf '%s\n' "${timings[@]}"
+echo "== tests"
+exec ctest --test-dir build/all --output-on-failure --no-tests=error -j "$jobs"
