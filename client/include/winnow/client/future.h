@@ -90,8 +90,8 @@ class Promise {
 
   // The future of this promise; call once.
   Future<T> future() { return Future<T>(state_); }
-  // Stopped by Future::Cancel.
-  std::stop_token stop_token() const { return state_->stop.get_token(); }
+  // Stopped by Future::Cancel; the connection may stop it for other reasons.
+  std::stop_source stop_source() const { return state_->stop; }
 
   // Hands over the result and uses the promise up. Runs the callback given to Then in this thread.
   void Set(absl::StatusOr<T> result);
@@ -121,14 +121,16 @@ absl::StatusOr<T> Future<T>::Get() && {
 template <typename T>
 void Future<T>::Then(ResultCallback<T> callback) && {
   const std::shared_ptr<State> state = std::move(state_);
+  std::optional<absl::StatusOr<T>> result;
   {
     absl::MutexLock lock(&state->mutex);
     if (!state->result.has_value()) {
       state->callback = std::move(callback);
       return;
     }
+    result = std::move(state->result);
   }
-  std::move(callback)(*std::move(state->result));
+  std::move(callback)(*std::move(result));
 }
 
 template <typename T>

@@ -1,6 +1,6 @@
 // The operations' requests: plain structs for designated initialisers. docs/operations.md says what
-// each operation computes. The server checks them; an error names the field as the contract calls it.
-// Absent tensors and zeros mean the defaults written beside them. Next: results.h.
+// each operation computes. The server checks them; an error names the field as the contract calls
+// it. Absent tensors and zeros mean the defaults written beside them. Next: results.h.
 //
 //   auto result = client.TopK({.scores = Float32Matrix(scores, rows, columns),
 //                              .lengths = Int32Column(lengths),

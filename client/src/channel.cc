@@ -1,0 +1,73 @@
+#include "client/src/channel.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <sys/un.h>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "winnow/kernels/error.h"
+
+namespace winnow::client {
+namespace {
+
+// The path of a socket address ends with a zero.
+constexpr int kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
+
+absl::Status BadTarget(absl::string_view target, absl::string_view accepted) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   absl::StrCat("target is \"", target, "\"; use ", accepted),
+                   {.reason = ErrorReason::kValueOutOfRange,
+                    .field = "target",
+                    .value = std::string(target),
+                    .limit = std::string(accepted)});
+}
+
+}  // namespace
+
+absl::Status CheckTarget(absl::string_view target) {
+  static constexpr absl::string_view kForms = "unix:PATH or HOST:PORT";
+  absl::string_view path = target;
+  if (absl::ConsumePrefix(&path, "unix:")) {
+    if (path.empty()) return BadTarget(target, kForms);
+    if (path.size() > kMaxSocketPath) {
+      return BadTarget(target, absl::StrCat("a path of 1 to ", kMaxSocketPath, " bytes"));
+    }
+    return absl::OkStatus();
+  }
+  const size_t colon = target.rfind(':');
+  if (colon == absl::string_view::npos || colon == 0) return BadTarget(target, kForms);
+  const absl::string_view host = target.substr(0, colon);
+  const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
+  if (!bracketed && host.find_first_of(":/[]@?# \t") != absl::string_view::npos) {
+    return BadTarget(target, kForms);
+  }
+  int32_t port = 0;
+  if (!absl::SimpleAtoi(target.substr(colon + 1), &port) || port < 1 || port > 65535) {
+    return BadTarget(target, "a port of 1 to 65535");
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
+                                           const std::string& user_agent) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  if (!user_agent.empty()) arguments.SetUserAgentPrefix(user_agent);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // RetryPolicy decides on repeats; gRPC's own would keep a second copy of every large request.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // A server that comes back is found within RetryPolicy's backoffs rather than gRPC's, which grow
+  // from one second to two minutes.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // Traffic to a sidecar never belongs to the web proxy of the environment.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace winnow::client

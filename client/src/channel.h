@@ -1,0 +1,27 @@
+// Targets and channels.
+
+#ifndef WINNOW_CLIENT_SRC_CHANNEL_H_
+#define WINNOW_CLIENT_SRC_CHANNEL_H_
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace winnow::client {
+
+// InvalidArgument unless `target` is "unix:PATH" with a path that a socket address holds, or
+// "HOST:PORT" with a port of 1 to 65535.
+absl::Status CheckTarget(absl::string_view target);
+
+// A plaintext channel of its own (not shared with other clients of the process) to a target that
+// CheckTarget accepts. Messages have no size limit but protobuf's. Connects with the first call.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
+                                           const std::string& user_agent);
+
+}  // namespace winnow::client
+
+#endif  // WINNOW_CLIENT_SRC_CHANNEL_H_

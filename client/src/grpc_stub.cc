@@ -1,0 +1,103 @@
+#include "client/src/grpc_stub.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "client/src/status_decoding.h"
+
+namespace winnow::client {
+namespace {
+
+using google::protobuf::MessageLite;
+
+struct TryCancel {
+  grpc::ClientContext* context;
+  void operator()() const { context->TryCancel(); }
+};
+using CancelOnStop = std::stop_callback<TryCancel>;
+
+void Prepare(const AttemptOptions& options, grpc::ClientContext& context) {
+  if (options.timeout != absl::InfiniteDuration()) {
+    context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
+  }
+  context.set_wait_for_ready(options.wait_for_ready);
+  for (const auto& [key, value] : *options.metadata) context.AddMetadata(key, value);
+}
+
+// An asynchronous attempt. Deletes itself once it is complete.
+class PendingCall final : public Completion {
+ public:
+  PendingCall(const AttemptOptions& options, absl::AnyInvocable<void(absl::Status) &&> done)
+      : done_(std::move(done)) {
+    Prepare(options, context_);
+  }
+
+  grpc::ClientContext* context() { return &context_; }
+
+  void Start(std::unique_ptr<grpc::ClientAsyncResponseReader<MessageLite>> reader,
+             const std::stop_token& stop, MessageLite& response) {
+    reader_ = std::move(reader);
+    reader_->StartCall();
+    // Before Finish: from there on Complete may run and delete this object.
+    cancel_.emplace(stop, TryCancel{&context_});
+    reader_->Finish(&response, &status_, this);
+  }
+
+  void Complete(bool) override {
+    cancel_.reset();
+    absl::AnyInvocable<void(absl::Status)&&> done = std::move(done_);
+    absl::Status status = FromGrpcStatus(status_);
+    delete this;
+    std::move(done)(std::move(status));
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<MessageLite>> reader_;
+  grpc::Status status_;
+  std::optional<CancelOnStop> cancel_;
+  absl::AnyInvocable<void(absl::Status) &&> done_;
+};
+
+}  // namespace
+
+GrpcStub::GrpcStub(std::shared_ptr<grpc::Channel> channel, CompletionThread* completions)
+    : stub_(std::move(channel)), completions_(completions) {}
+
+absl::Status GrpcStub::Call(const std::string& method, const AttemptOptions& options,
+                            const MessageLite& request, MessageLite& response) {
+  grpc::ClientContext context;
+  Prepare(options, context);
+  grpc::CompletionQueue queue;
+  grpc::Status status;
+  {
+    const auto reader = stub_.PrepareUnaryCall(&context, method, request, &queue);
+    reader->StartCall();
+    const CancelOnStop cancel(options.stop, TryCancel{&context});
+    reader->Finish(&response, &status, &status);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+  }
+  queue.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue.Next(&tag, &ok)) {
+  }
+  return FromGrpcStatus(status);
+}
+
+void GrpcStub::AsyncCall(const std::string& method, const AttemptOptions& options,
+                         const MessageLite& request, MessageLite& response,
+                         absl::AnyInvocable<void(absl::Status) &&> done) {
+  auto* call = new PendingCall(options, std::move(done));
+  call->Start(stub_.PrepareUnaryCall(call->context(), method, request, completions_->queue()),
+              options.stop, response);
+}
+
+}  // namespace winnow::client

@@ -1,0 +1,54 @@
+#include "client/src/status_decoding.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "winnow/kernels/error.h"
+#include "winnow/v1/error_detail.pb.h"
+#include "winnow/v1/rpc_status.pb.h"
+
+namespace winnow::client {
+namespace {
+
+// Control bytes do not belong in a field path or a number, and the payload of absl::Status
+// separates its parts by one: a server that sends them must not confuse whoever reads the
+// ErrorInfo.
+std::string Printable(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(),
+                            [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
+             text.end());
+  return text;
+}
+
+std::optional<ErrorInfo> DecodeDetail(const std::string& details) {
+  v1::RpcStatus status;
+  if (details.empty() || !status.ParseFromString(details)) return std::nullopt;
+  for (const google::protobuf::Any& any : status.details()) {
+    v1::ErrorDetail detail;
+    if (!any.Is<v1::ErrorDetail>() || !any.UnpackTo(&detail)) continue;
+    return ErrorInfo{.reason = static_cast<ErrorReason>(detail.reason()),
+                     .field = Printable(detail.field()),
+                     .value = Printable(detail.value()),
+                     .limit = Printable(detail.limit()),
+                     .row = detail.row(),
+                     .retry_after_millis = std::max<int64_t>(detail.retry_after_millis(), 0)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status FromGrpcStatus(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const int number = status.error_code();
+  // The numbers of gRPC and abseil are the same by design.
+  const absl::StatusCode code = number >= 1 && number <= 16 ? static_cast<absl::StatusCode>(number)
+                                                            : absl::StatusCode::kUnknown;
+  std::optional<ErrorInfo> info = DecodeDetail(status.error_details());
+  if (!info.has_value()) return absl::Status(code, status.error_message());
+  return MakeError(code, status.error_message(), *std::move(info));
+}
+
+}  // namespace winnow::client
