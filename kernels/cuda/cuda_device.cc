@@ -8,6 +8,7 @@
 #include "kernels/cuda/launch/block_amax_launch.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
 #include "kernels/cuda/launch/sort_blocks_launch.h"
+#include "kernels/cuda/launch/topk_launch.h"
 #include "kernels/cuda/publish_steps.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/event.h"
@@ -111,8 +112,9 @@ absl::Status CudaDevice::Healthy() {
   return health_->Check(cudaStreamQuery(probe_stream_->get()), "asking the device");
 }
 
-int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams&, absl::Span<const TopKSegment>) const {
-  return 0;
+int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams& params,
+                                       absl::Span<const TopKSegment> segments) const {
+  return cuda::TopKWorkspaceBytes(traits_, params, segments);
 }
 
 int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams& params,
@@ -126,10 +128,14 @@ int64_t CudaDevice::SelectionBytes(const PublishSteps& steps) const {
                   steps.blocks.empty() ? 0 : TopKWorkspaceBytes(steps.block_params, steps.blocks));
 }
 
-absl::Status CudaDevice::TopK(Stream&, const TopKParams& params,
-                              absl::Span<const TopKSegment> segments, absl::Span<std::byte>) {
+absl::Status CudaDevice::TopK(Stream& stream, const TopKParams& params,
+                              absl::Span<const TopKSegment> segments,
+                              absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckTopK(params, segments));
-  return NotInBuild("top-k");
+  WINNOW_RETURN_IF_ERROR(CheckWorkspace(workspace, TopKWorkspaceBytes(params, segments)));
+  const DeviceScope scope(info_.ordinal);
+  return health_->Check(LaunchTopK(ContextOf(stream), params, segments, workspace),
+                        "launching top-k");
 }
 
 absl::Status CudaDevice::BlockAmax(Stream& stream, const BlockAmaxParams& params,

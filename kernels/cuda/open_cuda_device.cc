@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
+#include "kernels/cuda/launch/topk_launch.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -98,6 +99,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
                                                      "reading the device's properties")));
   auto traits = ReadTraits(*health, properties);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(traits.status()));
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(PrepareTopK(), "preparing top-k")));
   auto probe_stream = CudaStream::Create(health, StreamPriority::kNormal);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(probe_stream.status()));
   DeviceInfo info = MakeInfo(*traits, properties);

@@ -1,0 +1,173 @@
+// One pass over a slice of a row that keeps the scores above a threshold as candidates. The bulk of
+// the scores costs a compare and a bit each; a full buffer is compacted and the threshold rises, so
+// nothing is read twice.
+// Next: sample_threshold.cuh for the first threshold, select_candidates.cuh for what follows.
+
+#ifndef WINNOW_KERNELS_CUDA_BLOCK_SCAN_ROW_CUH_
+#define WINNOW_KERNELS_CUDA_BLOCK_SCAN_ROW_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/block/compact_candidates.cuh"
+#include "kernels/cuda/block/sample_threshold.cuh"
+#include "kernels/cuda/block/select_candidates.cuh"
+#include "kernels/cuda/block/topk_batch.h"
+#include "kernels/cuda/primitives/ordered_key.cuh"
+#include "kernels/cuda/primitives/vector_load.cuh"
+#include "kernels/cuda/primitives/warp_scan.cuh"
+
+namespace winnow::cuda {
+
+// Sizes of the kernels that scan: results at most, threads, 16-byte loads of a thread in a tile
+// (two tiles are in flight), blocks that should fit a multiprocessor.
+template <int kMaxResults_, int kThreads_, int kLoads_, int kBlocksPerMultiprocessor_>
+struct ScanShape {
+  static constexpr int kMaxResults = kMaxResults_;
+  static constexpr int kThreads = kThreads_;
+  static constexpr int kLoads = kLoads_;
+  static constexpr int kBlocksPerMultiprocessor = kBlocksPerMultiprocessor_;
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kCapacity = kMaxResults <= 512 ? 4096 : 8192;  // candidates
+  static constexpr int kTileVectors = 32 * kLoads;                    // of a warp
+  static_assert(kCapacity <= 32 * kThreads);
+};
+
+template <typename Shape>
+struct ScanShared {
+  Candidate candidates[Shape::kCapacity];
+  SelectShared<Shape::kThreads> select;
+  uint32_t count;          // candidates asked for; more than the capacity once one was refused
+  uint32_t first_refused;  // the first place that was refused
+};
+
+// What a scan leaves: candidates[0, count) of the shared memory. Uniform over the block.
+struct ScanResult {
+  int32_t count = 0;
+  Threshold threshold;  // what every score of the slice that is not a candidate fails
+};
+
+// Appends the tile's scores that pass. False, with nothing appended, when they do not all fit.
+// Whole warps call it.
+template <typename Score, typename Shape>
+__device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared,
+                                           const Vector16 (&tile)[Shape::kLoads],
+                                           int32_t first_position, uint32_t compared) {
+  static_assert(4 * Shape::kLoads * Score::kPerWord <= 32, "one mask bit for each score");
+  uint32_t mask = 0;
+#pragma unroll
+  for (int word = 0; word < 4 * Shape::kLoads; ++word) {
+    Score::AtLeastMask(mask, tile[word / 4].words[word % 4], word, compared);
+  }
+  if (!__any_sync(kAllLanes, mask != 0)) return true;
+  const uint32_t mine = __popc(mask);
+  const uint32_t inclusive = WarpInclusiveSum(mine);
+  const uint32_t total = __shfl_sync(kAllLanes, inclusive, 31);
+  uint32_t place = 0;
+  if ((threadIdx.x & 31) == 0) place = atomicAdd(&shared.count, total);
+  place = __shfl_sync(kAllLanes, place, 0);
+  if (place + total > Shape::kCapacity) {
+    if ((threadIdx.x & 31) == 0) atomicMin(&shared.first_refused, place);
+    return false;
+  }
+  Candidate* next = shared.candidates + place + inclusive - mine;
+#pragma unroll
+  for (int load = 0; load < Shape::kLoads; ++load) {
+#pragma unroll
+    for (int element = 0; element < Score::kPerVector; ++element) {
+      const int word = 4 * load + element / Score::kPerWord;
+      const uint32_t bit = 1u << (word + 16 * (element % Score::kPerWord));
+      if ((mask & bit) == 0) continue;
+      const int32_t position = first_position + 32 * Score::kPerVector * load + element;
+      *next++ = {Score::Key(Score::Element(tile[load].words, element)),
+                 static_cast<uint32_t>(position)};
+    }
+  }
+  return true;
+}
+
+// Scans tiles from `tile` on, one warp a tile, until the slice ends or the buffer is full; `tile`
+// is then the first of this warp's that is not in the buffer. False when the buffer is full.
+template <typename Score, typename Shape>
+__device__ __forceinline__ bool ScanTiles(ScanShared<Shape>& shared, const RowVectors<Score>& row,
+                                          const Threshold& threshold, int32_t& tile,
+                                          int32_t end_tile) {
+  const int32_t lane = threadIdx.x & 31;
+  const uint32_t at_least = Score::Threshold(threshold.key);
+  const uint32_t above = Score::Threshold(threshold.key + 1);
+  const auto load = [&](Vector16(&loaded)[Shape::kLoads], int32_t from) {
+    const int32_t first = from * Shape::kTileVectors;
+    if (row.Inside(first, Shape::kTileVectors)) {
+#pragma unroll
+      for (int i = 0; i < Shape::kLoads; ++i) loaded[i] = row.LoadInside(first + 32 * i + lane);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Shape::kLoads; ++i) loaded[i] = row.Load(first + 32 * i + lane);
+    }
+  };
+  const auto append = [&](const Vector16(&loaded)[Shape::kLoads]) {
+    // Tiles that start at or after the limit hold no equal score that still matters.
+    const int32_t first = row.FirstPosition(tile * Shape::kTileVectors);
+    const bool equal_matters = first < 0 || static_cast<uint32_t>(first) < threshold.position_limit;
+    return AppendTile<Score>(shared, loaded, first + Score::kPerVector * lane,
+                             equal_matters ? at_least : above);
+  };
+  Vector16 even[Shape::kLoads];
+  Vector16 odd[Shape::kLoads];
+  if (tile < end_tile) load(even, tile);
+  while (tile < end_tile) {  // warps run freely: no barrier per tile
+    if (tile + Shape::kWarps < end_tile) load(odd, tile + Shape::kWarps);
+    if (!append(even)) return false;
+    tile += Shape::kWarps;
+    if (tile >= end_tile) break;
+    if (tile + Shape::kWarps < end_tile) load(even, tile + Shape::kWarps);
+    if (!append(odd)) return false;
+    tile += Shape::kWarps;
+  }
+  return true;
+}
+
+// Prepares the shared memory of a scan. All threads call it; a barrier must follow.
+template <typename Shape>
+__device__ __forceinline__ void ClearScan(ScanShared<Shape>& shared) {
+  ClearBins(shared.select.histogram);
+  if (threadIdx.x == 0) {
+    shared.count = 0;
+    shared.first_refused = 0xffffffffu;
+  }
+}
+
+// Scans tiles [begin_tile, end_tile) of the row. The candidates hold every score of the slice that
+// is among the row's k best and passes `threshold`, and, once any was dropped, at least k scores.
+// All threads call it after a barrier that follows ClearScan; ends with a barrier.
+template <typename Score, typename Shape>
+__device__ __forceinline__ ScanResult ScanSlice(ScanShared<Shape>& shared,
+                                                const RowVectors<Score>& row, int32_t begin_tile,
+                                                int32_t end_tile, Threshold threshold, uint32_t k,
+                                                bool deterministic) {
+  int32_t tile = begin_tile + static_cast<int32_t>(threadIdx.x >> 5);
+  for (;;) {
+    const bool complete = ScanTiles<Score>(shared, row, threshold, tile, end_tile);
+    if (!__syncthreads_or(!complete)) break;
+    uint32_t kept;
+    const int32_t held = static_cast<int32_t>(min(shared.count, shared.first_refused));
+    threshold = CompactCandidates(shared.select, shared.candidates, held, k, deterministic, kept);
+    if (threadIdx.x == 0) {
+      shared.count = kept;
+      shared.first_refused = 0xffffffffu;
+    }
+    __syncthreads();
+  }
+  return {static_cast<int32_t>(shared.count), threshold};
+}
+
+// Tiles of a row.
+template <typename Score, typename Shape>
+__device__ __forceinline__ int32_t TileCount(const RowVectors<Score>& row) {
+  return (row.count() + Shape::kTileVectors - 1) / Shape::kTileVectors;
+}
+
+}  // namespace winnow::cuda
+
+#endif  // WINNOW_KERNELS_CUDA_BLOCK_SCAN_ROW_CUH_

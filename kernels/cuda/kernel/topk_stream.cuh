@@ -1,0 +1,61 @@
+// Top-k with one block a row and one pass over it: a sampled threshold, a compare-only stream, a
+// selection among what passed. The route of large batches; it holds rows of any length.
+// Next: block/scan_row.cuh and block/finish_row.cuh.
+
+#ifndef WINNOW_KERNELS_CUDA_KERNEL_TOPK_STREAM_CUH_
+#define WINNOW_KERNELS_CUDA_KERNEL_TOPK_STREAM_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/block/finish_row.cuh"
+#include "kernels/cuda/block/scan_row.cuh"
+#include "kernels/cuda/primitives/dependent_launch.cuh"
+#include "kernels/cuda/primitives/shared_memory.cuh"
+
+namespace winnow::cuda {
+
+template <typename Shape>
+struct StreamShared {
+  ScanShared<Shape> scan;
+  FinishShared<Shape::kMaxResults> finish;
+};
+
+// One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
+template <typename Score, typename Shape>
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
+    TopKStream(const __grid_constant__ TopKBatch batch) {
+  auto& shared = DynamicShared<StreamShared<Shape>>();
+  WaitForPredecessor();
+  if (batch.release_early) ReleaseSuccessor();
+  ClearScan(shared.scan);
+  const RowWindow window =
+      OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
+  __syncthreads();
+  if (window.length <= batch.k) {
+    WriteShortRow<Score>(batch, window, shared.finish, shared.scan.select.histogram,
+                         reinterpret_cast<uint64_t*>(shared.scan.candidates));
+    return;
+  }
+  const RowVectors<Score> row(window.scores, window.length);
+  const uint32_t k = static_cast<uint32_t>(batch.k);
+  Threshold threshold{Score::kNegativeInfinityKey};
+  if (window.length > Shape::kCapacity) {
+    threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.scan.select.histogram, row, k);
+  }
+  const ScanResult result = ScanSlice<Score>(shared.scan, row, 0, TileCount<Score, Shape>(row),
+                                             threshold, k, batch.deterministic);
+  uint32_t low = kNoLimit;
+  uint32_t high = 0;
+  for (int32_t i = threadIdx.x; i < result.count; i += Shape::kThreads) {
+    low = min(low, shared.scan.candidates[i].key);
+    high = max(high, shared.scan.candidates[i].key);
+  }
+  FinishRow<Score>(batch, window, shared.finish, shared.scan.select, shared.scan.candidates,
+                   result.count, low, high);
+}
+
+}  // namespace winnow::cuda
+
+#endif  // WINNOW_KERNELS_CUDA_KERNEL_TOPK_STREAM_CUH_

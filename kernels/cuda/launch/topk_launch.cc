@@ -1,0 +1,163 @@
+#include "kernels/cuda/launch/topk_launch.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cuda/launch/launch_kernel.h"
+#include "kernels/cuda/launch/segment_table.h"
+#include "kernels/cuda/launch/topk_kernels.h"
+#include "kernels/cuda/testing/force_route.h"
+#include "kernels/cuda/tuning/topk_policy.h"
+
+namespace winnow::cuda {
+
+// Instantiated in instantiate/topk_*.cu.
+TopKKernels StreamKernelsFloat32(int32_t max_results, int32_t loads);
+TopKKernels StreamKernelsBfloat16(int32_t max_results);
+TopKKernels SplitKernelsFloat32(int32_t max_results, int32_t loads);
+TopKKernels SplitKernelsBfloat16(int32_t max_results);
+
+TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads) {
+  return dtype == DType::kBfloat16 ? StreamKernelsBfloat16(max_results)
+                                   : StreamKernelsFloat32(max_results, loads);
+}
+
+TopKKernels SplitKernels(DType dtype, int32_t max_results, int32_t loads) {
+  return dtype == DType::kBfloat16 ? SplitKernelsBfloat16(max_results)
+                                   : SplitKernelsFloat32(max_results, loads);
+}
+
+namespace {
+
+constexpr int64_t kAlignment = 256;
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+TopKKernels KernelsFor(DType dtype, const TopKPolicy& policy) {
+  switch (policy.route) {
+    case TopKRoute::kStream:
+      return StreamKernels(dtype, policy.max_results, policy.loads);
+    case TopKRoute::kSplit:
+      return SplitKernels(dtype, policy.max_results, policy.loads);
+    case TopKRoute::kShort:
+    case TopKRoute::kExact:
+      break;
+  }
+  return ExactKernels(dtype);
+}
+
+TopKWork WorkOf(const TopKParams& params, absl::Span<const TopKSegment> segments) {
+  TopKWork work{.dtype = params.dtype, .k = params.k};
+  for (const TopKSegment& segment : segments) {
+    work.rows += segment.rows;
+    const int32_t longest =
+        segment.max_length > 0 ? std::min(segment.max_length, segment.columns) : segment.columns;
+    work.max_length = std::max(work.max_length, longest);
+    work.planned = work.planned || segment.plan != nullptr;
+  }
+  return work;
+}
+
+// How a launch will run, and where its workspace holds what.
+struct TopKLaunch {
+  TopKWork work;
+  TopKPolicy policy;
+  TopKKernels kernels;
+  int64_t survivors_at = 0;
+  int64_t counts_at = 0;
+  int64_t workspace_bytes = 0;
+};
+
+TopKLaunch LayOut(const DeviceTraits& traits, const TopKParams& params,
+                  absl::Span<const TopKSegment> segments) {
+  TopKLaunch launch;
+  launch.work = WorkOf(params, segments);
+  const std::optional<TopKRoute> forced = ForcedTopKRoute();
+  launch.policy = forced.has_value() ? PolicyForRoute(*forced, traits, launch.work)
+                                     : ChooseTopKPolicy(traits, launch.work);
+  launch.kernels = KernelsFor(params.dtype, launch.policy);
+  launch.survivors_at = Aligned(SegmentTableBytes(segments));
+  const int64_t lists = launch.kernels.capacity > 0 ? launch.work.rows * launch.policy.split : 0;
+  launch.counts_at =
+      launch.survivors_at + Aligned(lists * launch.kernels.capacity * int64_t{sizeof(Candidate)});
+  launch.workspace_bytes = launch.counts_at + Aligned(lists * int64_t{sizeof(int32_t)});
+  return launch;
+}
+
+Order OutputOrder(const TopKParams& params) {
+  return params.deterministic && params.order == Order::kAny ? Order::kPosition : params.order;
+}
+
+TopKBatch MakeBatch(const TopKParams& params, const TopKLaunch& launch, std::byte* workspace) {
+  TopKBatch batch;
+  batch.k = params.k;
+  batch.dtype = static_cast<int32_t>(params.dtype);
+  batch.order = static_cast<int32_t>(OutputOrder(params));
+  batch.deterministic = params.deterministic;
+  batch.release_early = launch.policy.release_early;
+  batch.pool_threshold = launch.policy.pool_threshold;
+  batch.split = launch.policy.split;
+  if (launch.kernels.capacity > 0) {
+    batch.survivors = reinterpret_cast<Candidate*>(workspace + launch.survivors_at);
+    batch.survivor_counts = reinterpret_cast<int32_t*>(workspace + launch.counts_at);
+  }
+  return batch;
+}
+
+cudaError_t LaunchOne(const LaunchContext& context, const TopKKernel& kernel, int64_t blocks,
+                      const TopKBatch& batch) {
+  return LaunchKernel(kernel.function,
+                      {.blocks = blocks,
+                       .threads = kernel.threads,
+                       .shared_bytes = kernel.shared_bytes,
+                       .dependent = context.dependent_launch},
+                      context.stream, batch);
+}
+
+cudaError_t AllowShared(const TopKKernel& kernel) {
+  if (kernel.function == nullptr) return cudaSuccess;
+  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
+                              cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
+}
+
+}  // namespace
+
+cudaError_t PrepareTopK() {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const TopKRoute route : {TopKRoute::kExact, TopKRoute::kStream, TopKRoute::kSplit}) {
+      for (const int32_t max_results : {512, kMaxK}) {
+        for (const int32_t loads : {4, 8}) {
+          const TopKKernels kernels =
+              KernelsFor(dtype, {.route = route, .max_results = max_results, .loads = loads});
+          for (const TopKKernel& kernel : {kernels.first, kernels.second}) {
+            if (const cudaError_t error = AllowShared(kernel); error != cudaSuccess) return error;
+          }
+        }
+      }
+    }
+  }
+  return cudaSuccess;
+}
+
+int64_t TopKWorkspaceBytes(const DeviceTraits& traits, const TopKParams& params,
+                           absl::Span<const TopKSegment> segments) {
+  return LayOut(traits, params, segments).workspace_bytes;
+}
+
+cudaError_t LaunchTopK(const LaunchContext& context, const TopKParams& params,
+                       absl::Span<const TopKSegment> segments, absl::Span<std::byte> workspace) {
+  if (segments.empty()) return cudaSuccess;
+  const TopKLaunch launch = LayOut(context.traits, params, segments);
+  TopKBatch batch = MakeBatch(params, launch, workspace.data());
+  if (const cudaError_t error = StoreSegmentTable(context, segments, workspace.data(), batch);
+      error != cudaSuccess) {
+    return error;
+  }
+  const cudaError_t error =
+      LaunchOne(context, launch.kernels.first, launch.work.rows * launch.policy.split, batch);
+  if (error != cudaSuccess || launch.kernels.second.function == nullptr) return error;
+  return LaunchOne(context, launch.kernels.second, launch.work.rows, batch);
+}
+
+}  // namespace winnow::cuda

@@ -1,0 +1,35 @@
+// Puts a top-k on a stream: policy, workspace, kernels.
+// Next: tuning/topk_policy.h for the choice, kernel/topk_*.cuh for what runs.
+
+#ifndef WINNOW_KERNELS_CUDA_LAUNCH_TOPK_LAUNCH_H_
+#define WINNOW_KERNELS_CUDA_LAUNCH_TOPK_LAUNCH_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "kernels/cuda/launch/launch_context.h"
+#include "winnow/kernels/operations.h"
+
+namespace winnow::cuda {
+
+// Lets the kernels use the shared memory that they need on the current device. Once for each
+// device, before the first LaunchTopK on it.
+cudaError_t PrepareTopK();
+
+// Bytes of workspace that LaunchTopK needs for these segments.
+int64_t TopKWorkspaceBytes(const DeviceTraits& traits, const TopKParams& params,
+                           absl::Span<const TopKSegment> segments);
+
+// Enqueues the top-k of all segments; params and segments have passed CheckTopK. `workspace` is
+// device memory of TopKWorkspaceBytes, aligned to 256 bytes, with any contents; it is in use until
+// the work completes. Reads no device memory on the host, allocates nothing, waits for nothing, and
+// may be captured into a graph. The span may be destroyed when the call returns.
+cudaError_t LaunchTopK(const LaunchContext& context, const TopKParams& params,
+                       absl::Span<const TopKSegment> segments, absl::Span<std::byte> workspace);
+
+}  // namespace winnow::cuda
+
+#endif  // WINNOW_KERNELS_CUDA_LAUNCH_TOPK_LAUNCH_H_

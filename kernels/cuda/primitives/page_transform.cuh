@@ -1,0 +1,74 @@
+// Positions of a row to slots of the page pool. The one device type that every route shares: an
+// absent table stays null and nothing computes with it; every access is bounded by the table.
+
+#ifndef WINNOW_KERNELS_CUDA_PRIMITIVES_PAGE_TRANSFORM_CUH_
+#define WINNOW_KERNELS_CUDA_PRIMITIVES_PAGE_TRANSFORM_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/primitives/fault.cuh"
+#include "winnow/kernels/limits.h"
+#include "winnow/kernels/segments.h"
+
+namespace winnow::cuda {
+
+// The page ids of one score row.
+struct PageRow {
+  const int32_t* ids = nullptr;
+  int32_t columns = 0;  // ids that may be read; 0 when there is no table
+  int32_t page_shift = 0;
+  uint32_t id_limit = 0;  // ids are below it; their slots then fit int32
+};
+
+// Page row of score row `row`, whose valid positions are [0, length), length > 0. False, with the
+// fault reported by the thread that is `reporter`, when the table has no such row or the row has
+// more pages than the table has columns.
+__device__ __forceinline__ bool OpenPageRow(const PageTransform& transform, int32_t row,
+                                            int32_t length, bool reporter, SegmentReport* report,
+                                            PageRow& result) {
+  const int32_t table_row =
+      transform.page_table_rows == nullptr ? row : __ldg(transform.page_table_rows + row);
+  if (table_row < 0 || table_row >= transform.table_rows) {
+    if (reporter) {
+      ReportFault(report, FaultKind::kPageTableRowOutOfRange, row, 0, table_row,
+                  transform.table_rows);
+    }
+    return false;
+  }
+  result.page_shift = 31 - __clz(transform.page_size);
+  const int32_t pages_needed = ((length - 1) >> result.page_shift) + 1;
+  if (pages_needed > transform.table_columns) {
+    if (reporter) {
+      ReportFault(report, FaultKind::kPageTableTooNarrow, row, 0, pages_needed,
+                  transform.table_columns);
+    }
+    return false;
+  }
+  result.ids = transform.page_table + table_row * transform.row_stride;
+  result.columns = transform.table_columns;
+  result.id_limit = 0x80000000u >> result.page_shift;
+  if (transform.pool_pages > 0) {
+    result.id_limit = min(result.id_limit, static_cast<uint32_t>(transform.pool_pages));
+  }
+  return true;
+}
+
+// Slot of `position` (not negative); kPaddingIndex, with the fault reported, where there is none.
+__device__ __forceinline__ int32_t SlotOf(const PageRow& pages, int32_t position, int32_t row,
+                                          SegmentReport* report) {
+  const int32_t column = position >> pages.page_shift;
+  if (column >= pages.columns) return kPaddingIndex;
+  const int32_t id = __ldg(pages.ids + column);
+  if (static_cast<uint32_t>(id) >= pages.id_limit) {
+    ReportFault(report, FaultKind::kPageIdOutOfRange, row, column, id, pages.id_limit);
+    return kPaddingIndex;
+  }
+  const uint32_t offset = static_cast<uint32_t>(position) & ((1u << pages.page_shift) - 1u);
+  return static_cast<int32_t>(static_cast<uint32_t>(id) << pages.page_shift | offset);
+}
+
+}  // namespace winnow::cuda
+
+#endif  // WINNOW_KERNELS_CUDA_PRIMITIVES_PAGE_TRANSFORM_CUH_

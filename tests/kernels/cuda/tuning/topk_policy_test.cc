@@ -1,0 +1,93 @@
+#include "kernels/cuda/tuning/topk_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/testing/force_route.h"
+#include "winnow/kernels/limits.h"
+
+namespace winnow::cuda {
+namespace {
+
+DeviceTraits Hopper() {
+  DeviceTraits traits;
+  traits.capability = 90;
+  traits.multiprocessors = 132;
+  traits.dependent_launch = true;
+  return traits;
+}
+
+TEST(TopKPolicyTest, FewLongRowsAreSharedByTheWholeDevice) {
+  const TopKPolicy policy =
+      ChooseTopKPolicy(Hopper(), {.k = 512, .rows = 1, .max_length = 1 << 20});
+  EXPECT_EQ(policy.route, TopKRoute::kSplit);
+  EXPECT_EQ(policy.split, 132);
+}
+
+TEST(TopKPolicyTest, BlocksOfASharedRowNeverOutnumberTheMultiprocessors) {
+  for (int64_t rows = 1; rows <= 1024; ++rows) {
+    for (int32_t length = 1024; length <= kMaxColumns; length *= 2) {
+      const TopKPolicy policy =
+          ChooseTopKPolicy(Hopper(), {.k = 2048, .rows = rows, .max_length = length});
+      if (policy.route != TopKRoute::kSplit) continue;
+      EXPECT_LE(rows * policy.split, 132) << rows << " rows of " << length;
+      EXPECT_GE(policy.split, 2);
+    }
+  }
+}
+
+TEST(TopKPolicyTest, ManyRowsAreNotShared) {
+  EXPECT_EQ(ChooseTopKPolicy(Hopper(), {.k = 512, .rows = 256, .max_length = 1 << 20}).route,
+            TopKRoute::kStream);
+}
+
+TEST(TopKPolicyTest, APlanOfLongRowsGetsTheSharedRouteWhateverTheNumberOfRows) {
+  const TopKPolicy policy = ChooseTopKPolicy(
+      Hopper(), {.k = 512, .rows = 256, .max_length = 1 << 20, .planned = true});
+  EXPECT_EQ(policy.route, TopKRoute::kSplit);
+  EXPECT_GE(policy.split, 2);
+}
+
+TEST(TopKPolicyTest, TheKernelHasRoomForTheResults) {
+  for (const int32_t k : {1, 511, 512, 513, 2048}) {
+    EXPECT_GE(ChooseTopKPolicy(Hopper(), {.k = k, .rows = 4, .max_length = 4096}).max_results, k);
+  }
+}
+
+TEST(TopKPolicyTest, Bfloat16TilesFitTheMask) {
+  for (const TopKRoute route : {TopKRoute::kStream, TopKRoute::kSplit}) {
+    EXPECT_EQ(PolicyForRoute(route, Hopper(),
+                             {.dtype = DType::kBfloat16, .k = 1, .rows = 1, .max_length = 1 << 21})
+                  .loads,
+              4);
+  }
+}
+
+TEST(TopKPolicyTest, PrintsItself) {
+  const TopKPolicy policy{.route = TopKRoute::kSplit,
+                          .max_results = 512,
+                          .loads = 4,
+                          .split = 16,
+                          .pool_threshold = 16384,
+                          .release_early = true};
+  EXPECT_EQ(ToString(policy),
+            "split, max_results 512, loads 4, split 16, pool_threshold 16384, release_early");
+}
+
+TEST(ForceRouteTest, EveryRouteIsParsedFromItsName) {
+  for (int32_t i = 0; i < kTopKRouteCount; ++i) {
+    const auto route = static_cast<TopKRoute>(i);
+    EXPECT_EQ(ParseTopKRoute(ToString(route)), route);
+  }
+  EXPECT_EQ(ParseTopKRoute("fastest"), std::nullopt);
+}
+
+TEST(ForceRouteTest, AForcedRouteStaysUntilItIsGivenBack) {
+  EXPECT_EQ(ForcedTopKRoute(), std::nullopt);
+  ForceTopKRoute(TopKRoute::kStream);
+  EXPECT_EQ(ForcedTopKRoute(), TopKRoute::kStream);
+  ForceTopKRoute(std::nullopt);
+  EXPECT_EQ(ForcedTopKRoute(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace winnow::cuda
