@@ -41,8 +41,8 @@ TEST(TopKPolicyTest, ManyRowsAreNotShared) {
 }
 
 TEST(TopKPolicyTest, APlanOfLongRowsGetsTheSharedRouteWhateverTheNumberOfRows) {
-  const TopKPolicy policy = ChooseTopKPolicy(
-      Hopper(), {.k = 512, .rows = 256, .max_length = 1 << 20, .planned = true});
+  const TopKPolicy policy =
+      ChooseTopKPolicy(Hopper(), {.k = 512, .rows = 256, .max_length = 1 << 20, .planned = true});
   EXPECT_EQ(policy.route, TopKRoute::kSplit);
   EXPECT_GE(policy.split, 2);
 }
