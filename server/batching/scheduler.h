@@ -27,6 +27,12 @@ struct SchedulerOptions {
   int64_t max_batch_bytes = int64_t{256} << 20;   // input bytes of one launch
   int64_t interactive_rows = 64;                  // tasks of at most so many rows are interactive
   int64_t interactive_bytes = int64_t{32} << 20;  // and of at most so many input bytes
+  // Bulk tasks are cut into launches of at most so many rows and input bytes: what a small task may
+  // have to wait for.
+  int64_t bulk_launch_rows = 256;
+  int64_t bulk_launch_bytes = int64_t{4} << 20;
+  int32_t max_bulk_launches = 1;     // of bulk work in flight at once
+  int32_t interactive_per_bulk = 8;  // after so many interactive launches a waiting bulk one goes
 };
 
 struct SchedulerStats {
@@ -48,27 +54,33 @@ using TaskId = int64_t;
 
 class Scheduler {
  public:
-  // `backend` and `clock` outlive the scheduler.
+  // `backend` and `clock` outlive the scheduler. Options below 1 count as 1.
   static std::unique_ptr<Scheduler> Create(SchedulerOptions options, Backend* backend,
                                            Clock* clock);
   virtual ~Scheduler() = default;  // Drain first
 
   // Takes the task and calls its `done` exactly once later, or refuses at once and leaves `task`
-  // and its `done` with the caller: ResourceExhausted (QUEUE_FULL, with limit), Unavailable
-  // (SERVER_DRAINING), DeadlineExceeded.
+  // and its `done` with the caller: ResourceExhausted (QUEUE_FULL, with used and limit;
+  // MESSAGE_TOO_LARGE when it could never be taken), Unavailable (SERVER_DRAINING),
+  // DeadlineExceeded (DEADLINE_EXPIRED). `task.work` has passed CheckItem. With a slot free the
+  // backend's Launch is called before this returns; `done` never is.
   virtual absl::StatusOr<TaskId> Submit(std::unique_ptr<Task>& task) = 0;
 
-  // A queued task finishes with Cancelled and never launches; a running one completes as it would
-  // have. False when the task is not queued any more.
+  // A queued task finishes with Cancelled (REQUEST_CANCELLED) and never launches; a running one
+  // completes as it would have. Of a bulk task whose launches are not all made the rest is dropped,
+  // and it finishes with Cancelled. False when the task is not queued any more. `done` is not
+  // called from inside.
   virtual bool Cancel(TaskId id) = 0;
 
-  // Cancels every queued task of a flow and calls `idle` once, when its running tasks are done too.
+  // Cancels every queued task of a flow and calls `idle` once, when its running tasks are done too
+  // and their `done` has returned; never from inside. No task of the flow may be submitted after.
   virtual void EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle) = 0;
 
   virtual SchedulerStats stats() const = 0;
 
-  // Refuses new tasks, finishes what is queued and running until `deadline`, then cancels what is
-  // still queued and waits for what runs.
+  // Refuses new tasks, finishes what is queued and running until `deadline`, then fails what is
+  // still queued with Unavailable (SERVER_DRAINING) and waits for what runs. Every `done` has
+  // returned when this returns.
   virtual void Drain(absl::Time deadline) = 0;
 };
 
