@@ -4,9 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "server/base/checked_math.h"
+#include "server/resources/page_table_update.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -17,56 +16,13 @@ constexpr int64_t kBusyRetryMillis = 1;
 // A longer log costs more to replay than the table costs to copy.
 constexpr size_t kMaxLoggedUpdates = 256;
 
-absl::Status CheckShape(const PageTableShape& shape) {
-  if (shape.rows < 1 || shape.rows > kMaxRows) {
-    return InvalidField(ErrorReason::kShapeOutOfRange, "row_count", shape.rows,
-                        absl::StrCat("1 to ", kMaxRows));
-  }
-  if (shape.columns < 1 || shape.columns > kMaxColumns) {
-    return InvalidField(ErrorReason::kShapeOutOfRange, "column_count", shape.columns,
-                        absl::StrCat("1 to ", kMaxColumns));
-  }
-  const bool power_of_two = shape.page_size > 0 && (shape.page_size & (shape.page_size - 1)) == 0;
-  if (!power_of_two || shape.page_size > kMaxPageSize) {
-    return InvalidField(ErrorReason::kPageSizeInvalid, "page_size", shape.page_size,
-                        absl::StrCat("powers of two from 1 to ", kMaxPageSize));
-  }
-  if (shape.pool_pages < 0) {
-    return InvalidField(ErrorReason::kValueOutOfRange, "pool_page_count", shape.pool_pages,
-                        "0 (not declared) or more");
-  }
-  return absl::OkStatus();
-}
-
-// -1 is "no page": it may be stored, and fails the request that needs it.
-absl::Status CheckPageId(const PageTableShape& shape, absl::string_view field, int64_t row,
-                         int32_t id) {
-  const int64_t fits_slot = (int64_t{1} << 31) / shape.page_size;
-  const int64_t limit =
-      shape.pool_pages > 0 ? std::min<int64_t>(shape.pool_pages, fits_slot) : fits_slot;
-  if (id >= -1 && id < limit) return absl::OkStatus();
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      absl::StrCat(field, " is ", id, " in row ", row, "; this table accepts -1 to ", limit - 1),
-      {.reason = ErrorReason::kPageIdOutOfRange,
-       .field = std::string(field),
-       .value = absl::StrCat(id),
-       .limit = absl::StrCat("-1 to ", limit - 1),
-       .row = row});
-}
-
-absl::Status CheckRow(absl::string_view field, int64_t row, int64_t rows) {
-  if (row >= 0 && row < rows) return absl::OkStatus();
-  return InvalidField(ErrorReason::kRangeOutOfBounds, field, row, absl::StrCat("0 to ", rows - 1));
-}
-
 }  // namespace
 
 PageTable::PageTable(Backend* backend, const PageTableShape& shape)
     : backend_(backend), shape_(shape) {}
 
 absl::StatusOr<int64_t> PageTable::BytesFor(const PageTableShape& shape) {
-  WINNOW_RETURN_IF_ERROR(CheckShape(shape));
+  WINNOW_RETURN_IF_ERROR(CheckPageTableShape(shape));
   return shape.rows * shape.columns * static_cast<int64_t>(sizeof(int32_t)) * kImages;
 }
 
@@ -85,7 +41,7 @@ absl::StatusOr<std::shared_ptr<PageTable>> PageTable::Create(Backend* backend,
   table->filled_.assign(shape.rows, 0);
   for (size_t entry = 0; entry < initial.size(); ++entry) {
     const int64_t row = static_cast<int64_t>(entry) / shape.columns;
-    WINNOW_RETURN_IF_ERROR(CheckPageId(shape, "initial", row, initial[entry]));
+    WINNOW_RETURN_IF_ERROR(CheckStoredPageId(shape, "initial", row, initial[entry]));
     table->host_[entry] = initial[entry];
     if (initial[entry] >= 0) table->filled_[row] = static_cast<int64_t>(entry) % shape.columns + 1;
   }
@@ -125,7 +81,7 @@ void PageTable::Unread(const Image* image) {
 
 absl::StatusOr<int64_t> PageTable::Update(const PageTableUpdate& update) {
   absl::MutexLock lock(&mu_);
-  WINNOW_RETURN_IF_ERROR(CheckUpdate(update));
+  WINNOW_RETURN_IF_ERROR(CheckPageTableUpdate(shape_, version_, filled_, update));
   WINNOW_ASSIGN_OR_RETURN(Image * image, FreeImage());
   std::vector<Undo> undo;
   log_.push_back({.version = version_ + 1, .changes = ApplyToHost(update, undo)});
@@ -146,53 +102,6 @@ absl::StatusOr<int64_t> PageTable::Update(const PageTableUpdate& update) {
   current_ = image;
   TrimLog();
   return version_;
-}
-
-absl::Status PageTable::CheckUpdate(const PageTableUpdate& update) const {
-  if (update.expected_version != 0 && update.expected_version != version_) {
-    return MakeError(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat("expected_version is ", update.expected_version,
-                                  "; the table is at ", version_),
-                     {.reason = ErrorReason::kResourceStale,
-                      .field = "expected_version",
-                      .value = absl::StrCat(update.expected_version),
-                      .limit = absl::StrCat(version_)});
-  }
-  absl::flat_hash_map<int64_t, int64_t> filled;  // of the rows that the update touches
-  for (size_t index = 0; index < update.clear_rows.size(); ++index) {
-    const int64_t row = update.clear_rows[index];
-    WINNOW_RETURN_IF_ERROR(CheckRow(absl::StrCat("clear_rows[", index, "]"), row, shape_.rows));
-    filled[row] = 0;
-  }
-  const auto check = [&](absl::string_view list, size_t index, const PageTableEdit& edit,
-                         int64_t column) -> absl::Status {
-    const std::string field = absl::StrCat(list, "[", index, "]");
-    const auto count = static_cast<int64_t>(edit.page_ids.size());
-    if (column < 0 || column > shape_.columns || count > shape_.columns - column) {
-      return InvalidField(ErrorReason::kRangeOutOfBounds, absl::StrCat(field, ".column"), column,
-                          absl::StrCat("0 to ", shape_.columns - count, " for ", count, " ids"));
-    }
-    for (const int32_t id : edit.page_ids) {
-      WINNOW_RETURN_IF_ERROR(CheckPageId(shape_, absl::StrCat(field, ".page_ids"), edit.row, id));
-    }
-    int64_t& row_filled = filled.try_emplace(edit.row, filled_[edit.row]).first->second;
-    row_filled = std::max(row_filled, column + count);
-    return absl::OkStatus();
-  };
-  for (size_t index = 0; index < update.ranges.size(); ++index) {
-    const PageTableEdit& edit = update.ranges[index];
-    WINNOW_RETURN_IF_ERROR(
-        CheckRow(absl::StrCat("ranges[", index, "].row"), edit.row, shape_.rows));
-    WINNOW_RETURN_IF_ERROR(check("ranges", index, edit, edit.column));
-  }
-  for (size_t index = 0; index < update.appends.size(); ++index) {
-    const PageTableEdit& edit = update.appends[index];
-    WINNOW_RETURN_IF_ERROR(
-        CheckRow(absl::StrCat("appends[", index, "].row"), edit.row, shape_.rows));
-    WINNOW_RETURN_IF_ERROR(check("appends", index, edit,
-                                 filled.try_emplace(edit.row, filled_[edit.row]).first->second));
-  }
-  return absl::OkStatus();
 }
 
 std::vector<PageTable::Change> PageTable::ApplyToHost(const PageTableUpdate& update,
@@ -291,7 +200,8 @@ absl::StatusOr<std::shared_ptr<PageTable>> PageTable::Fork(
     absl::MutexLock lock(&mu_);
     for (int64_t row = 0; row < shape.rows; ++row) {
       const int64_t source = source_rows.empty() ? row : source_rows[row];
-      WINNOW_RETURN_IF_ERROR(CheckRow(absl::StrCat("source_rows[", row, "]"), source, shape_.rows));
+      WINNOW_RETURN_IF_ERROR(
+          CheckTableRow(absl::StrCat("source_rows[", row, "]"), source, shape_.rows));
       const auto begin = host_.begin() + source * shape_.columns;
       ids.insert(ids.end(), begin, begin + shape_.columns);
       filled.push_back(filled_[source]);

@@ -18,29 +18,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "server/backend/backend.h"
+#include "server/resources/page_table_update.h"
 #include "server/resources/resource.h"
 
 namespace winnow::server {
-
-struct PageTableShape {
-  int64_t rows = 0;     // 1 to kMaxRows
-  int64_t columns = 0;  // 1 to kMaxColumns
-  int32_t page_size = 0;
-  int32_t pool_pages = 0;  // 0: not declared
-};
-
-struct PageTableEdit {
-  int64_t row = 0;
-  int64_t column = 0;  // first column; -1: after the last entry set in the row since it was cleared
-  std::vector<int32_t> page_ids;
-};
-
-struct PageTableUpdate {
-  std::vector<int64_t> clear_rows;  // first
-  std::vector<PageTableEdit> ranges;
-  std::vector<PageTableEdit> appends;  // last; column is ignored
-  int64_t expected_version = 0;        // 0: any
-};
 
 // Device image of a table. Constant while a reader holds it.
 struct PageTableImage {
@@ -107,7 +88,6 @@ class PageTable final : public Resource, public std::enable_shared_from_this<Pag
 
   PageTable(Backend* backend, const PageTableShape& shape);
 
-  absl::Status CheckUpdate(const PageTableUpdate& update) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::vector<Change> ApplyToHost(const PageTableUpdate& update, std::vector<Undo>& undo)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<Image*> FreeImage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
