@@ -45,66 +45,80 @@ struct World {
 
 // One client: opens and loses leases, adds, uses and releases resources, and keeps some in hand as
 // a running request does.
-void RunClient(World& world, uint64_t seed) {
-  Random random(seed);
-  std::vector<LeaseGrant> grants;
-  std::vector<std::pair<std::string, ResourceId>> ids;
-  std::vector<std::shared_ptr<Resource>> in_use;
-  for (int step = 0; step < 40; ++step) {
-    switch (random.Below(9)) {
-      case 0: {
-        const auto grant = world.ledger.Open({.resume_grace = absl::Seconds(random.Below(3))});
-        if (!grant.ok()) break;
-        ++world.opened;
-        grants.push_back(*grant);
-        break;
-      }
-      case 1:
-        if (!grants.empty()) world.ledger.StreamLost(grants[random.Below(grants.size())]);
-        break;
-      case 2: {
-        if (grants.empty()) break;
-        const auto again = world.ledger.Resume(grants[random.Below(grants.size())].lease_id, "");
-        if (again.ok()) grants.push_back(*again);
-        break;
-      }
-      case 3:
-        if (!grants.empty()) (void)world.ledger.End(grants[random.Below(grants.size())].number, "");
-        break;
-      case 4:
-        world.clock.Advance(absl::Seconds(1));
-        world.ledger.ExpireGraces();
-        break;
-      case 5: {
-        if (grants.empty()) break;
-        const std::string& lease = grants[random.Below(grants.size())].lease_id;
-        auto holds = world.ledger.Reserve(lease, 1);
-        if (!holds.ok()) break;
-        const auto id = world.ledger.Add(lease, std::make_shared<FakeResource>(&world.alive),
-                                         *std::move(holds));
-        if (id.ok()) ids.emplace_back(lease, *id);
-        break;
-      }
-      case 6: {
-        if (ids.empty()) break;
-        const auto& [lease, id] = ids[random.Below(ids.size())];
-        const auto found = world.ledger.Find(lease, id, ResourceKind::kBuffer, "buffer");
-        if (found.ok()) in_use.push_back(*found);
-        break;
-      }
-      case 7: {
-        if (ids.empty()) break;
-        const auto& [lease, id] = ids[random.Below(ids.size())];
-        (void)world.ledger.Release(lease, id, ResourceKind::kBuffer, "buffer");
-        break;
-      }
-      case 8:
-        in_use.clear();
-        (void)world.ledger.List();
-        break;
-    }
+class Client {
+ public:
+  Client(World& world, uint64_t seed) : world_(world), random_(seed) {}
+
+  void Run() {
+    using Step = void (Client::*)();
+    constexpr Step kSteps[] = {&Client::Open, &Client::Lose,    &Client::Resume,
+                               &Client::End,  &Client::Wait,    &Client::Add,
+                               &Client::Find, &Client::Release, &Client::LetGo};
+    for (int step = 0; step < 40; ++step) (this->*kSteps[random_.Below(std::size(kSteps))])();
   }
-}
+
+ private:
+  // One of those it has seen, live or not; null before the first.
+  template <typename T>
+  const T* Any(const std::vector<T>& seen) {
+    return seen.empty() ? nullptr : &seen[random_.Below(static_cast<int64_t>(seen.size()))];
+  }
+
+  void Open() {
+    const auto grant = world_.ledger.Open({.resume_grace = absl::Seconds(random_.Below(3))});
+    if (!grant.ok()) return;
+    ++world_.opened;
+    grants_.push_back(*grant);
+  }
+  void Lose() {
+    if (const LeaseGrant* grant = Any(grants_)) world_.ledger.StreamLost(*grant);
+  }
+  void Resume() {
+    const LeaseGrant* grant = Any(grants_);
+    if (grant == nullptr) return;
+    const auto again = world_.ledger.Resume(grant->lease_id, "");
+    if (again.ok()) grants_.push_back(*again);
+  }
+  void End() {
+    if (const LeaseGrant* grant = Any(grants_)) (void)world_.ledger.End(grant->number, "");
+  }
+  void Wait() {
+    world_.clock.Advance(absl::Seconds(1));
+    world_.ledger.ExpireGraces();
+  }
+  void Add() {
+    const LeaseGrant* grant = Any(grants_);
+    if (grant == nullptr) return;
+    auto holds = world_.ledger.Reserve(grant->lease_id, 1);
+    if (!holds.ok()) return;
+    const auto id = world_.ledger.Add(
+        grant->lease_id, std::make_shared<FakeResource>(&world_.alive), *std::move(holds));
+    if (id.ok()) ids_.emplace_back(grant->lease_id, *id);
+  }
+  void Find() {
+    const Id* id = Any(ids_);
+    if (id == nullptr) return;
+    const auto found = world_.ledger.Find(id->first, id->second, ResourceKind::kBuffer, "buffer");
+    if (found.ok()) in_use_.push_back(*found);
+  }
+  void Release() {
+    const Id* id = Any(ids_);
+    if (id == nullptr) return;
+    (void)world_.ledger.Release(id->first, id->second, ResourceKind::kBuffer, "buffer");
+  }
+  void LetGo() {
+    in_use_.clear();
+    (void)world_.ledger.List();
+  }
+
+  using Id = std::pair<std::string, ResourceId>;
+
+  World& world_;
+  Random random_;
+  std::vector<LeaseGrant> grants_;
+  std::vector<Id> ids_;
+  std::vector<std::shared_ptr<Resource>> in_use_;
+};
 
 TEST(LeaseScheduleTest, EverythingComesBackWhateverHappens) {
   const uint64_t first_seed = winnow::testing::SeedFromEnvironment("WINNOW_TEST_SEED");
@@ -112,8 +126,8 @@ TEST(LeaseScheduleTest, EverythingComesBackWhateverHappens) {
   for (uint64_t schedule = 0; schedule < 2000; ++schedule) {
     SCOPED_TRACE(first_seed + schedule);
     World world;
-    std::thread other([&] { RunClient(world, (first_seed + schedule) * 2 + 1); });
-    RunClient(world, (first_seed + schedule) * 2);
+    std::thread other([&] { Client(world, (first_seed + schedule) * 2 + 1).Run(); });
+    Client(world, (first_seed + schedule) * 2).Run();
     other.join();
     world.ledger.Close("the test is over");
     ASSERT_EQ(world.alive, 0);
