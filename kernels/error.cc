@@ -115,6 +115,8 @@ absl::string_view Name(ErrorReason reason) {
       return "PERMISSION_DENIED";
     case ErrorReason::kInternal:
       return "INTERNAL";
+    case ErrorReason::kMessageMalformed:
+      return "MESSAGE_MALFORMED";
   }
   return "UNSPECIFIED";
 }

@@ -62,6 +62,7 @@ enum class ErrorReason : int32_t {
   kStepReferenceInvalid = 44,
   kPermissionDenied = 45,
   kInternal = 46,
+  kMessageMalformed = 47,
 };
 
 // "K_OUT_OF_RANGE" and so on; "UNSPECIFIED" for numbers that are not in the enum.
