@@ -1,0 +1,217 @@
+#include "server/rpc/admin_methods.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/rpc/response_encoder.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/limits.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+constexpr absl::Duration kDefaultDrainTimeout = absl::Seconds(30);
+
+v1::ServerState StateOf(const RpcEnvironment& environment) {
+  switch (environment.state.load(std::memory_order_acquire)) {
+    case ServingState::kServing:
+      return v1::SERVER_STATE_SERVING;
+    case ServingState::kDraining:
+      return v1::SERVER_STATE_DRAINING;
+    case ServingState::kFailed:
+      break;
+  }
+  return v1::SERVER_STATE_FAILED;
+}
+
+void EncodeDevice(const DeviceInfo& info, v1::DeviceDescription& device) {
+  device.set_kind(info.kind);
+  device.set_name(info.name);
+  device.set_ordinal(info.ordinal);
+  device.set_multiprocessor_count(info.multiprocessors);
+  if (info.capability_major > 0) {
+    device.set_compute_capability(absl::StrCat(info.capability_major, ".", info.capability_minor));
+  }
+  device.set_memory_bytes(info.memory_bytes);
+  device.set_max_cluster_size(info.max_cluster_size);
+  device.set_pool_width(info.pool_width);
+  device.set_pool_note(info.pool_note);
+  device.set_instruction_set(info.instruction_set);
+}
+
+void EncodeLimits(const RpcEnvironment& environment, v1::ServerLimits& limits) {
+  limits.set_max_k(kMaxK);
+  limits.set_max_row_count(kMaxRows);
+  limits.set_max_column_count(kMaxColumns);
+  limits.set_max_inline_bytes(environment.limits.max_inline_bytes);
+  limits.set_max_step_count(environment.limits.max_steps);
+  limits.set_max_queued_request_count(environment.queue_limits.max_queued_tasks);
+  limits.set_max_queued_bytes(environment.queue_limits.max_queued_host_bytes);
+}
+
+absl::Status GetServerInfo(const RpcEnvironment& environment, v1::GetServerInfoResponse& response) {
+  const BackendInfo& backend = environment.backend->info();
+  response.set_version(environment.version);
+  response.set_state(StateOf(environment));
+  response.set_backend_reason(backend.choice_reason);
+  EncodeDevice(backend.device, *response.mutable_device());
+  EncodeLimits(environment, *response.mutable_limits());
+  for (const std::string& listener : environment.listeners) response.add_listeners(listener);
+  const absl::Duration start = environment.start_time - absl::UnixEpoch();
+  absl::Duration rest;
+  auto& start_time = *response.mutable_start_time();
+  start_time.set_seconds(absl::IDivDuration(start, absl::Seconds(1), &rest));
+  start_time.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
+  response.set_process_id(getpid());
+  return absl::OkStatus();
+}
+
+// 0 where the system does not say.
+int64_t ResidentBytes() {
+  long total_pages = 0;
+  long resident_pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  if (std::fscanf(file, "%ld %ld", &total_pages, &resident_pages) != 2) resident_pages = 0;
+  std::fclose(file);
+  return int64_t{resident_pages} * sysconf(_SC_PAGESIZE);
+}
+
+void EncodeScheduler(const SchedulerStats& stats, v1::GetStatsResponse& response) {
+  response.set_queued_request_count(stats.queued_tasks);
+  response.set_running_request_count(stats.running_tasks);
+  response.set_queued_bytes(stats.queued_host_bytes);
+  response.set_launch_count(stats.batches);
+  response.set_launched_request_count(stats.batched_tasks);
+  response.set_launched_row_count(stats.batched_rows);
+  response.set_rejected_request_count(stats.rejected_full);
+  response.set_expired_request_count(stats.expired);
+  response.set_cancelled_request_count(stats.cancelled);
+}
+
+void EncodeBackend(const BackendStats& stats, v1::GetStatsResponse& response) {
+  response.set_fault_count(stats.faults);
+  EncodeDuration(stats.device_busy, *response.mutable_device_busy_duration());
+  auto& routes = *response.mutable_routes();
+  const auto rows = [&stats](Route route) { return stats.route_rows[static_cast<int>(route)]; };
+  routes.set_identity_row_count(rows(Route::kIdentity));
+  routes.set_single_block_row_count(rows(Route::kSingleBlock));
+  routes.set_streaming_row_count(rows(Route::kStreaming));
+  routes.set_cluster_row_count(rows(Route::kCluster));
+  routes.set_split_row_count(rows(Route::kSplit));
+}
+
+absl::Status GetStats(const RpcEnvironment& environment,
+                      const std::vector<std::unique_ptr<RpcMethod>>& methods,
+                      v1::GetStatsResponse& response) {
+  EncodeDuration(environment.clock->Now() - environment.start_time,
+                 *response.mutable_uptime_duration());
+  for (const auto& method : methods) {
+    v1::RpcStats& stats = *response.add_rpcs();
+    stats.set_method(method->name());
+    stats.set_ok_count(method->ok_count());
+    stats.set_error_count(method->error_count());
+    EncodeDuration(method->durations().Quantile(0.5), *stats.mutable_median_duration());
+    EncodeDuration(method->durations().Quantile(0.99), *stats.mutable_p99_duration());
+  }
+  EncodeScheduler(environment.scheduler->stats(), response);
+  EncodeBackend(environment.backend->stats(), response);
+  response.set_resident_bytes(ResidentBytes());
+  return absl::OkStatus();
+}
+
+absl::Status ProbeOccupancy(const RpcEnvironment& environment,
+                            const v1::ProbeOccupancyRequest& request,
+                            v1::ProbeOccupancyResponse& response) {
+  WINNOW_RETURN_IF_ERROR(CheckServing(environment));
+  const int32_t size = request.cluster_size();
+  const int32_t blocks = request.blocks_per_multiprocessor();
+  if (size < 1 || size > 16 || (size & (size - 1)) != 0) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "cluster_size", size,
+                        "a power of two from 1 to 16");
+  }
+  if (blocks < 1 || blocks > 32) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "blocks_per_multiprocessor", blocks,
+                        "1 to 32");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const int32_t clusters,
+                          environment.backend->ProbeOccupancy(size, blocks));
+  response.set_active_cluster_count(clusters);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::Duration> DecodeTimeout(const v1::DrainRequest& request) {
+  if (!request.has_timeout_duration()) return kDefaultDrainTimeout;
+  const auto& timeout = request.timeout_duration();
+  // The range of google.protobuf.Duration, without its negative half.
+  constexpr int64_t kMaxSeconds = 315'576'000'000;
+  if (timeout.seconds() < 0 || timeout.seconds() > kMaxSeconds) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "timeout_duration.seconds",
+                        timeout.seconds(), absl::StrCat("0 to ", kMaxSeconds));
+  }
+  if (timeout.nanos() < 0 || timeout.nanos() > 999'999'999) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "timeout_duration.nanos", timeout.nanos(),
+                        "0 to 999999999");
+  }
+  return absl::Seconds(timeout.seconds()) + absl::Nanoseconds(timeout.nanos());
+}
+
+absl::Status Drain(const RpcEnvironment& environment, const UnaryCall& call,
+                   const v1::DrainRequest& request, v1::DrainResponse& response) {
+  if (!environment.tcp_admin && !absl::StartsWith(call.peer(), "unix:")) {
+    return MakeError(absl::StatusCode::kPermissionDenied,
+                     "a peer on tcp may not drain this server; call it on its unix socket or "
+                     "start it with --tcp-admin",
+                     {.reason = ErrorReason::kPermissionDenied});
+  }
+  WINNOW_ASSIGN_OR_RETURN(const absl::Duration timeout, DecodeTimeout(request));
+  const SchedulerStats stats = environment.scheduler->stats();
+  response.set_pending_request_count(stats.queued_tasks + stats.running_tasks);
+  environment.begin_drain(timeout);
+  return absl::OkStatus();
+}
+
+template <typename Request, typename Response, typename Answer>
+std::unique_ptr<RpcMethod> Immediate(absl::string_view name, RpcMethod::RequestFunction request,
+                                     RpcEnvironment& environment, Answer answer) {
+  return std::make_unique<ImmediateMethod<Request, Response>>(
+      absl::StrCat(v1::AdminService::service_full_name(), "/", name), std::move(request),
+      environment, std::move(answer));
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<RpcMethod>> MakeAdminMethods(
+    RawAdminService& service, RpcEnvironment& environment,
+    const std::vector<std::unique_ptr<RpcMethod>>& all_methods) {
+  using Raw = RawAdminService;
+  std::vector<std::unique_ptr<RpcMethod>> methods;
+  methods.push_back(Immediate<v1::GetServerInfoRequest, v1::GetServerInfoResponse>(
+      "GetServerInfo", BindRequest(service, &Raw::RequestGetServerInfo), environment,
+      [&environment](const UnaryCall&, const auto&, auto& response) {
+        return GetServerInfo(environment, response);
+      }));
+  methods.push_back(Immediate<v1::GetStatsRequest, v1::GetStatsResponse>(
+      "GetStats", BindRequest(service, &Raw::RequestGetStats), environment,
+      [&environment, &all_methods](const UnaryCall&, const auto&, auto& response) {
+        return GetStats(environment, all_methods, response);
+      }));
+  methods.push_back(Immediate<v1::ProbeOccupancyRequest, v1::ProbeOccupancyResponse>(
+      "ProbeOccupancy", BindRequest(service, &Raw::RequestProbeOccupancy), environment,
+      [&environment](const UnaryCall&, const auto& request, auto& response) {
+        return ProbeOccupancy(environment, request, response);
+      }));
+  methods.push_back(Immediate<v1::DrainRequest, v1::DrainResponse>(
+      "Drain", BindRequest(service, &Raw::RequestDrain), environment,
+      [&environment](const UnaryCall& call, const auto& request, auto& response) {
+        return Drain(environment, call, request, response);
+      }));
+  return methods;
+}
+
+}  // namespace winnow::server

@@ -1,0 +1,106 @@
+// What the request decoders share: one RequestScope per request counts inline bytes and remembers
+// the outputs of earlier steps; its methods decode the messages of tensor.proto. Private to
+// server/rpc.
+
+#ifndef WINNOW_SERVER_RPC_REQUEST_SCOPE_H_
+#define WINNOW_SERVER_RPC_REQUEST_SCOPE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/backend/work.h"
+#include "server/rpc/request_decoder.h"
+#include "winnow/kernels/error.h"
+#include "winnow/v1/steps.pb.h"
+#include "winnow/v1/tensor.pb.h"
+
+namespace winnow::server {
+
+// Whether a request is one operation or steps that may refer to each other and keep outputs.
+enum class RequestKind { kUnary, kSteps };
+
+// What an operation accepts for a matrix.
+struct MatrixRule {
+  bool scores = true;  // float32 or bfloat16; otherwise int32
+  int64_t max_rows = kMaxRows;
+  int64_t min_columns = 0;
+  int64_t max_columns = kMaxColumns;
+};
+
+class RequestScope {
+ public:
+  RequestScope(const DecodeLimits& limits, RequestKind kind) : limits_(limits), kind_(kind) {}
+
+  // Decodes one tensor. A null `tensor` is FIELD_MISSING. Errors name fields below `field`.
+  absl::Status Matrix(absl::string_view field, const v1::Tensor* tensor, const MatrixRule& rule,
+                      TensorRef& matrix);
+
+  // An int32 [rows, 1] tensor without gaps. A null `tensor` is left absent; see RequiredVector.
+  absl::Status Vector(absl::string_view field, const v1::Tensor* tensor, int64_t rows,
+                      TensorRef& vector);
+  absl::Status RequiredVector(absl::string_view field, const v1::Tensor* tensor, int64_t rows,
+                              TensorRef& vector);
+
+  // A page table for `rows` score rows. Absent is FIELD_MISSING when `needed_by` names an output,
+  // and present is FIELDS_CONFLICT when it names none.
+  absl::Status Pages(const v1::PageTable* pages, int64_t rows, absl::string_view needed_by,
+                     PageTableRef& decoded);
+
+  // One output of the current step, of the shape that the inputs imply.
+  struct OutputShape {
+    OutputName name;
+    DType dtype;
+    int64_t rows;
+    int64_t columns;
+  };
+  absl::Status Output(absl::string_view field, const v1::OutputTarget* target,
+                      const OutputShape& shape, OutputRef& output);
+
+  // Ends the current step: what it placed may be used by later ones.
+  void EndStep();
+
+ private:
+  absl::Status Shape(const v1::Tensor& tensor, const MatrixRule& rule, TensorRef& matrix) const;
+  absl::Status Inline(const v1::Tensor& tensor, TensorRef& matrix);
+  absl::Status Reference(const v1::Tensor& tensor, TensorRef& matrix) const;
+  absl::Status PageFields(const v1::PageTable& pages, int64_t rows, PageTableRef& decoded);
+
+  const DecodeLimits& limits_;
+  const RequestKind kind_;
+  int64_t input_bytes_ = 0;
+  int64_t output_bytes_ = 0;
+  std::vector<std::vector<OutputShape>> ended_steps_;
+  std::vector<OutputShape> current_step_;
+};
+
+// InvalidArgument FIELD_MISSING.
+absl::Status MissingField(absl::string_view field, absl::string_view why);
+// `reason` unless low <= value <= high.
+absl::Status FieldInRange(ErrorReason reason, absl::string_view field, int64_t value, int64_t low,
+                          int64_t high);
+// Sets `order`, or ENUM_UNKNOWN.
+absl::Status DecodeOrder(v1::SelectionOrder order, Order& decoded);
+// Sets `block_size`, 0 being the default, or BLOCK_SIZE_INVALID.
+absl::Status DecodeBlockSize(int32_t sent, int32_t& block_size);
+// Sets `k`, 0 being `fallback` when that is not 0, or K_OUT_OF_RANGE.
+absl::Status DecodeK(absl::string_view field, int32_t sent, int32_t fallback, int32_t& k);
+// The greatest of the lengths, for routing; 0 when the host cannot see them or none is positive.
+int32_t MaxLength(const TensorRef& lengths);
+
+// The operations of steps.proto; `limits` live in the scope.
+absl::Status DecodeTopKStep(RequestScope& scope, const v1::TopKStep& step, TopKStep& decoded);
+absl::Status DecodeBlockAmaxStep(RequestScope& scope, const v1::BlockAmaxStep& step,
+                                 BlockAmaxStep& decoded);
+absl::Status DecodeSortBlocksStep(RequestScope& scope, const v1::SortCandidateBlocksStep& step,
+                                  SortBlocksStep& decoded);
+
+// A message field that may be absent, as a pointer.
+#define WINNOW_OPTIONAL_FIELD(message, field) \
+  ((message).has_##field() ? &(message).field() : nullptr)
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_RPC_REQUEST_SCOPE_H_

@@ -1,0 +1,47 @@
+// What the RPC methods work with. Owned by the app layer, outlives the RPC server.
+
+#ifndef WINNOW_SERVER_RPC_RPC_ENVIRONMENT_H_
+#define WINNOW_SERVER_RPC_RPC_ENVIRONMENT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "server/backend/backend.h"
+#include "server/base/clock.h"
+#include "server/base/metrics.h"
+#include "server/batching/scheduler.h"
+#include "server/rpc/request_decoder.h"
+
+namespace winnow::server {
+
+// The life of a server as its peers see it.
+enum class ServingState : int32_t { kServing = 1, kDraining = 2, kFailed = 3 };
+
+struct RpcEnvironment {
+  Backend* backend = nullptr;
+  Scheduler* scheduler = nullptr;
+  Clock* clock = nullptr;
+  MetricsRegistry* metrics = nullptr;
+  DecodeLimits limits;
+
+  // For GetServerInfo.
+  std::string version;
+  SchedulerOptions queue_limits;
+  std::vector<std::string> listeners;
+  absl::Time start_time;
+
+  // Whether peers on TCP may drain the server; peers on a Unix socket always may.
+  bool tcp_admin = false;
+  // Begins a drain that ends within the given time. Must not block.
+  std::function<void(absl::Duration timeout)> begin_drain;
+
+  std::atomic<ServingState> state{ServingState::kServing};
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_RPC_RPC_ENVIRONMENT_H_

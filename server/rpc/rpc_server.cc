@@ -1,0 +1,188 @@
+#include "server/rpc/rpc_server.h"
+
+#include <chrono>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "grpc/grpc.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "server/rpc/admin_methods.h"
+#include "server/rpc/indexer_methods.h"
+#include "server/rpc/message_bytes.h"
+#include "server/rpc/unary_call.h"
+#include "winnow/kernels/error.h"
+
+namespace winnow::server {
+namespace {
+
+// Calls of one method that a queue asks for ahead; each that arrives asks for its successor, so the
+// number matters only for bursts.
+constexpr int kCallsAhead = 2;
+
+// A message above this is refused by the transport, without an error detail; up to it the server
+// itself says which field is too large.
+int64_t MaxMessageBytes(const RpcEnvironment& environment) {
+  return std::min<int64_t>(2 * environment.limits.max_inline_bytes + 4 * kMessageOverheadBytes,
+                           std::numeric_limits<int32_t>::max());
+}
+
+class RpcServerImpl final : public RpcServer {
+ public:
+  explicit RpcServerImpl(RpcEnvironment& environment) : environment_(environment) {}
+
+  ~RpcServerImpl() override { Stop(); }
+
+  absl::Status Open(const RpcServerOptions& options) {
+    grpc::ServerBuilder builder;
+    Configure(options, builder);
+    std::vector<int> ports(options.listeners.size(), 0);
+    for (size_t i = 0; i < ports.size(); ++i) {
+      builder.AddListeningPort(options.listeners[i], grpc::InsecureServerCredentials(), &ports[i]);
+    }
+    for (int32_t i = 0; i < options.queues; ++i) {
+      queues_.push_back(std::make_unique<ServerQueue>());
+      queues_.back()->queue = builder.AddCompletionQueue();
+    }
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) return CannotListen(options.listeners, ports);
+    for (size_t i = 0; i < ports.size(); ++i) {
+      addresses_.push_back(WithPort(options.listeners[i], ports[i]));
+    }
+    Serve();
+    return absl::OkStatus();
+  }
+
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+
+  void SetServing(bool serving) override {
+    auto* health = server_->GetHealthCheckService();
+    health->SetServingStatus(serving);
+    health->SetServingStatus(v1::IndexerService::service_full_name(), serving);
+    health->SetServingStatus(v1::AdminService::service_full_name(), serving);
+  }
+
+  void AwaitReplies(absl::Time deadline) override {
+    // A reply leaves within microseconds of its task's end, so that a short poll is as good as a
+    // signal that every call would have to pay for.
+    while (InFlight() > 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
+  }
+
+  void Stop() override {
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now());
+    for (auto& queue : queues_) {
+      absl::MutexLock lock(&queue->mu);
+      queue->closed = true;
+      queue->queue->Shutdown();
+    }
+    for (std::thread& thread : threads_) thread.join();
+    server_.reset();
+  }
+
+ private:
+  void Configure(const RpcServerOptions& options, grpc::ServerBuilder& builder) {
+    // The services register themselves with every builder that comes after the first call.
+    static std::once_flag once;
+    std::call_once(once, [] {
+      // One reference that is never given back: the clean-up after the last one may wait ten
+      // seconds for a helper thread that polls a connection, and would delay the end of the
+      // process.
+      grpc_init();
+      grpc::EnableDefaultHealthCheckService(true);
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    });
+    builder.RegisterService(&indexer_service_);
+    builder.RegisterService(&admin_service_);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(MaxMessageBytes(environment_)));
+    builder.SetMaxSendMessageSize(-1);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_concurrent_streams);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, options.max_metadata_bytes);
+    // Two servers on one port would share the calls between them without a word.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // A compressed message may be a thousand times larger than its bytes: neither inflated nor
+    // accepted.
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+    // A dead peer is noticed within half a minute also while it has nothing to say.
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    grpc::ResourceQuota quota("winnow");
+    quota.Resize(static_cast<size_t>(options.transport_memory_bytes));
+    builder.SetResourceQuota(quota);
+  }
+
+  void Serve() {
+    methods_ = MakeIndexerMethods(indexer_service_, environment_);
+    for (auto& method : MakeAdminMethods(admin_service_, environment_, methods_)) {
+      methods_.push_back(std::move(method));
+    }
+    for (auto& queue : queues_) {
+      for (auto& method : methods_) {
+        for (int i = 0; i < kCallsAhead; ++i) UnaryCall::Post(*method, *queue, environment_);
+      }
+      threads_.emplace_back([&queue = *queue->queue] { Poll(queue); });
+    }
+    SetServing(true);
+  }
+
+  static void Poll(grpc::ServerCompletionQueue& queue) {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.Next(&tag, &ok)) static_cast<CompletionTag*>(tag)->OnEvent(ok);
+  }
+
+  int64_t InFlight() const {
+    int64_t calls = 0;
+    for (const auto& method : methods_) calls += method->in_flight();
+    return calls;
+  }
+
+  static std::string WithPort(const std::string& listener, int port) {
+    if (absl::StartsWith(listener, "unix:")) return listener;
+    return absl::StrCat(listener.substr(0, listener.rfind(':')), ":", port);
+  }
+
+  static absl::Status CannotListen(const std::vector<std::string>& listeners,
+                                   const std::vector<int>& ports) {
+    // gRPC gives 0 to the one that failed and to those after it.
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (ports[i] != 0) continue;
+      return MakeError(
+          absl::StatusCode::kUnavailable,
+          absl::StrCat("cannot listen on ", listeners[i],
+                       "; see that the address is this host's and that no other server has it"),
+          {.reason = ErrorReason::kValueOutOfRange, .field = "listen", .value = listeners[i]});
+    }
+    return absl::InternalError("the gRPC server did not start");
+  }
+
+  RpcEnvironment& environment_;
+  RawIndexerService indexer_service_;
+  RawAdminService admin_service_;
+  std::vector<std::unique_ptr<RpcMethod>> methods_;
+  std::vector<std::unique_ptr<ServerQueue>> queues_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::thread> threads_;
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptions& options,
+                                                            RpcEnvironment& environment) {
+  auto server = std::make_unique<RpcServerImpl>(environment);
+  if (absl::Status status = server->Open(options); !status.ok()) return status;
+  return server;
+}
+
+}  // namespace winnow::server

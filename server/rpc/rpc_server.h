@@ -1,0 +1,55 @@
+// The gRPC server: completion queues with one polling thread each, the services, health and
+// reflection. Next: unary_call.h for the life of one call, rpc_method.h for how an RPC is added.
+
+#ifndef WINNOW_SERVER_RPC_RPC_SERVER_H_
+#define WINNOW_SERVER_RPC_RPC_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/rpc/rpc_environment.h"
+
+namespace winnow::server {
+
+struct RpcServerOptions {
+  // gRPC addresses: "unix:PATH" or "HOST:PORT"; port 0 takes a free one.
+  std::vector<std::string> listeners;
+  int32_t queues = 1;                     // completion queues, one polling thread each
+  int32_t max_concurrent_streams = 1024;  // calls at once on one connection
+  int32_t max_metadata_bytes = 16 << 10;  // headers of one call
+  // Bound of what gRPC itself holds in buffers for all connections.
+  int64_t transport_memory_bytes = int64_t{1} << 30;
+};
+
+// Thread safety: methods may be called from several threads, Stop once.
+class RpcServer {
+ public:
+  // Listens and serves. `environment` outlives the server. Unavailable when an address cannot be
+  // bound.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const RpcServerOptions& options,
+                                                          RpcEnvironment& environment);
+  virtual ~RpcServer() = default;
+
+  // The listeners as a client would name them: ports that were 0 are filled in.
+  virtual const std::vector<std::string>& addresses() const = 0;
+
+  // What Health says of every service. NOT_SERVING wakes the watchers at once.
+  virtual void SetServing(bool serving) = 0;
+
+  // Waits until every reply has been handed to the transport, or until `deadline` on the real
+  // clock.
+  virtual void AwaitReplies(absl::Time deadline) = 0;
+
+  // Closes the listeners, ends what is left (watches, reflection) and joins the polling threads.
+  // The scheduler must have finished every task before.
+  virtual void Stop() = 0;
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_RPC_RPC_SERVER_H_

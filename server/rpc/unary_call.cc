@@ -1,0 +1,80 @@
+#include "server/rpc/unary_call.h"
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string_view>
+
+#include "server/rpc/rpc_environment.h"
+#include "server/rpc/rpc_method.h"
+#include "server/rpc/status_mapping.h"
+
+namespace winnow::server {
+namespace {
+
+// gRPC counts deadlines on the system's clock, the server on its own.
+absl::Time DeadlineOnClock(std::chrono::system_clock::time_point deadline, absl::Time now) {
+  if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteFuture();
+  return now + absl::FromChrono(deadline - std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+UnaryCall::UnaryCall(RpcMethod& method, ServerQueue& queue, RpcEnvironment& environment)
+    : method_(method), queue_(queue), environment_(environment) {
+  context_.AsyncNotifyWhenDone(&done_);
+}
+
+void UnaryCall::Post(RpcMethod& method, ServerQueue& queue, RpcEnvironment& environment) {
+  absl::MutexLock lock(&queue.mu);
+  if (queue.closed) return;
+  auto* call = new UnaryCall(method, queue, environment);
+  method.AskForCall(&call->context_, &call->request_, &call->writer_, queue.queue.get(),
+                    &call->arrived_);
+}
+
+int64_t UnaryCall::flow_id() const {
+  const size_t hash = std::hash<std::string>{}(context_.peer());
+  return static_cast<int64_t>(hash & std::numeric_limits<int64_t>::max());
+}
+
+void UnaryCall::OnArrived(bool ok) {
+  if (!ok) {  // The server shuts down; no other event follows.
+    delete this;
+    return;
+  }
+  Post(method_, queue_, environment_);
+  arrival_time_ = environment_.clock->Now();
+  deadline_ = DeadlineOnClock(context_.deadline(), arrival_time_);
+  method_.OnArrival();
+  method_.Serve(*this);
+}
+
+void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
+  method_.OnReply(status, environment_.clock->Now() - arrival_time_);
+  if (status.ok()) {
+    writer_.Finish(reply, grpc::Status::OK, &finished_);
+  } else {
+    writer_.FinishWithError(ToGrpcStatus(status), &finished_);
+  }
+}
+
+void UnaryCall::OnDone(bool /*ok*/) {
+  // A task past its deadline is expired by the scheduler, which says so; only a caller that went
+  // away cancels.
+  if (task_.has_value() && context_.IsCancelled() && environment_.clock->Now() < deadline_) {
+    environment_.scheduler->Cancel(*task_);
+  }
+  Release();
+}
+
+void UnaryCall::OnFinished(bool /*ok*/) {
+  method_.OnGone();
+  Release();
+}
+
+void UnaryCall::Release() {
+  if (--events_to_come_ == 0) delete this;
+}
+
+}  // namespace winnow::server

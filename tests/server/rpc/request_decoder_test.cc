@@ -1,0 +1,149 @@
+// What the decoders make of good requests. Bad ones are in tests/integration/malformed_requests.cc,
+// through a server.
+
+#include "server/rpc/request_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <variant>
+
+#include "tests/testing/random.h"
+#include "tests/testing/requests.h"
+#include "tests/testing/status_matchers.h"
+
+namespace winnow::server {
+namespace {
+
+using testing::FailsWith;
+
+const DecodeLimits kLimits;
+
+TEST(RequestDecoderTest, TopKPointsIntoTheBytesOfTheRequest) {
+  const v1::TopKRequest request = testing::GoodPagedTopK();
+  const auto item = DecodeTopK(request, kLimits);
+  ASSERT_OK(item);
+  const auto& step = std::get<TopKStep>(item->steps[0]);
+  EXPECT_EQ(static_cast<const void*>(step.scores.data),
+            static_cast<const void*>(request.step().scores().inline_data().data()));
+  EXPECT_EQ(step.scores.row_stride, 8);
+  EXPECT_EQ(step.params.k, 3);
+  EXPECT_EQ(step.params.order, Order::kScore);
+  EXPECT_EQ(step.max_length, 8);
+  EXPECT_EQ(step.pages.page_size, 4);
+  EXPECT_TRUE(step.slots.wanted());
+  EXPECT_FALSE(step.values.wanted());
+  EXPECT_FALSE(step.has_static_threshold);
+}
+
+TEST(RequestDecoderTest, TheLastRowMayEndAtItsColumnsOrAtItsStride) {
+  v1::TopKRequest request = testing::GoodTopK();
+  auto& scores = *request.mutable_step()->mutable_scores();
+  scores.set_row_stride(10);
+  scores.set_inline_data(std::string(18 * 4, '\0'));
+  EXPECT_OK(DecodeTopK(request, kLimits));
+  scores.set_inline_data(std::string(20 * 4, '\0'));
+  EXPECT_OK(DecodeTopK(request, kLimits));
+  scores.set_inline_data(std::string(19 * 4, '\0'));
+  EXPECT_THAT(DecodeTopK(request, kLimits),
+              FailsWith(ErrorReason::kDataSizeMismatch, "step.scores.inline_data"));
+}
+
+TEST(RequestDecoderTest, ARequestOfNoRowsIsGood) {
+  v1::TopKRequest request = testing::GoodTopK();
+  *request.mutable_step()->mutable_scores() = testing::FloatTensor(0, 8, {});
+  *request.mutable_step()->mutable_lengths() = testing::Int32Vector({});
+  EXPECT_OK(DecodeTopK(request, kLimits));
+}
+
+TEST(RequestDecoderTest, AThresholdOfZeroIsNotAbsent) {
+  v1::TopKRequest request = testing::GoodTopK();
+  request.mutable_step()->set_static_threshold(0);
+  const auto item = DecodeTopK(request, kLimits);
+  ASSERT_OK(item);
+  EXPECT_TRUE(std::get<TopKStep>(item->steps[0]).has_static_threshold);
+  EXPECT_EQ(std::get<TopKStep>(item->steps[0]).static_threshold, 0);
+}
+
+TEST(RequestDecoderTest, ChainsHaveTheDefaultsOfTheContract) {
+  v1::PublishCandidatesRequest publish = testing::GoodPublish();
+  publish.clear_k();
+  publish.clear_k_blocks();
+  const auto published = DecodePublish(publish, kLimits);
+  ASSERT_OK(published);
+  const auto& step = std::get<PublishStep>(published->steps[0]);
+  EXPECT_EQ(step.params.k, 512);
+  EXPECT_EQ(step.params.k_blocks, 2048);
+  EXPECT_EQ(step.params.block_size, 8);
+  v1::ConsumeCandidatesRequest consume = testing::GoodConsume();
+  consume.clear_k();
+  const auto consumed = DecodeConsume(consume, kLimits);
+  ASSERT_OK(consumed);
+  EXPECT_EQ(std::get<TopKStep>(consumed->steps[0]).params.k, 512);
+  EXPECT_EQ(std::get<TopKStep>(consumed->steps[0]).pages.page_size, 8);
+}
+
+TEST(RequestDecoderTest, KeyColumnsDefaultToTheBlocksOfTheScores) {
+  v1::BlockAmaxRequest request = testing::GoodBlockAmax();
+  const auto item = DecodeBlockAmax(request, kLimits);
+  ASSERT_OK(item);
+  EXPECT_EQ(std::get<BlockAmaxStep>(item->steps[0]).key_columns, 4);
+}
+
+TEST(RequestDecoderTest, AStepReadsTheOutputOfAnEarlierOne) {
+  const auto item = DecodeExecute(testing::GoodExecute(), kLimits);
+  ASSERT_OK(item);
+  ASSERT_EQ(item->steps.size(), 2u);
+  const auto& step = std::get<TopKStep>(item->steps[1]);
+  EXPECT_EQ(step.scores.source, TensorRef::Source::kStep);
+  EXPECT_EQ(step.scores.step, 0);
+  EXPECT_EQ(step.scores.output, OutputName::kKeys);
+  EXPECT_EQ(step.lengths.output, OutputName::kBlockCounts);
+  EXPECT_EQ(step.max_length, 0);
+}
+
+TEST(RequestDecoderTest, OutputsLargerThanTheLimitAreRefusedBeforeTheyExist) {
+  v1::TopKRequest request = testing::GoodTopK();
+  DecodeLimits limits;
+  limits.max_inline_bytes = 2 * 8 * 4 + 2 * 4;  // just the inputs
+  EXPECT_OK(DecodeTopK(request, limits));
+  request.mutable_step()->set_k(10);
+  const auto item = DecodeTopK(request, limits);
+  EXPECT_THAT(item, FailsWith(ErrorReason::kMessageTooLarge, "step.indices"));
+  EXPECT_EQ(item.status().code(), absl::StatusCode::kResourceExhausted);
+  limits.max_inline_bytes -= 1;
+  EXPECT_THAT(DecodeTopK(request, limits),
+              FailsWith(ErrorReason::kMessageTooLarge, "step.lengths.inline_data"));
+}
+
+TEST(RequestDecoderTest, APlanNamesTheRowThatIsTooLong) {
+  v1::PlanTopKRequest request = testing::GoodPlan();
+  ASSERT_OK(DecodePlan(request, kLimits));
+  *request.mutable_lengths() = testing::Int32Vector({1, 8193});
+  const auto plan = DecodePlan(request, kLimits);
+  EXPECT_THAT(plan, FailsWith(ErrorReason::kLengthOutOfRange, "lengths"));
+  EXPECT_EQ(GetErrorInfo(plan.status())->row, 1);
+}
+
+// Whatever bytes arrive: a message that parses is decoded or refused, never worse.
+TEST(RequestDecoderTest, RequestsWithFlippedBitsAreDecodedOrRefused) {
+  testing::Random random(testing::SeedFromEnvironment("WINNOW_TEST_SEED"));
+  const std::string good = testing::GoodExecute().SerializeAsString();
+  int parsed_count = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes = good;
+    for (int64_t flips = random.Between(1, 4); flips > 0; --flips) {
+      bytes[random.Below(static_cast<int64_t>(bytes.size()))] ^=
+          static_cast<char>(1 << random.Below(8));
+    }
+    v1::ExecuteRequest request;
+    if (!request.ParseFromString(bytes)) continue;
+    ++parsed_count;
+    const auto item = DecodeExecute(request, kLimits);
+    if (item.ok()) continue;
+    EXPECT_TRUE(GetErrorInfo(item.status()).has_value()) << item.status();
+  }
+  EXPECT_GT(parsed_count, 1000);
+}
+
+}  // namespace
+}  // namespace winnow::server

@@ -1,0 +1,309 @@
+// The RPC layer over a real gRPC server on a Unix socket, with a scheduler that the test drives.
+
+#include "server/rpc/rpc_server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/clock.h"
+#include "server/rpc/status_mapping.h"
+#include "tests/server/rpc/fake_services.h"
+#include "tests/testing/requests.h"
+#include "winnow/v1/admin_service.grpc.pb.h"
+#include "winnow/v1/indexer_service.grpc.pb.h"
+
+namespace winnow::server {
+namespace {
+
+class RpcServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/winnow_rpc_test.XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    folder_ = folder;
+    socket_ = absl::StrCat("unix:", folder_, "/s");
+    environment_.backend = &backend_;
+    environment_.scheduler = &scheduler_;
+    environment_.clock = Clock::Real();
+    environment_.metrics = &metrics_;
+    environment_.version = "1.2.3";
+    environment_.start_time = environment_.clock->Now();
+    environment_.limits.max_inline_bytes = 1 << 20;
+    environment_.begin_drain = [this](absl::Duration timeout) {
+      drain_requests_.push_back(timeout);
+    };
+    auto server = RpcServer::Start({.listeners = {socket_, "127.0.0.1:0"}}, environment_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    indexer_ = v1::IndexerService::NewStub(Connect(socket_));
+    admin_ = v1::AdminService::NewStub(Connect(socket_));
+  }
+
+  void TearDown() override {
+    scheduler_.Drain(absl::Now());
+    server_->AwaitReplies(absl::Now() + absl::Seconds(10));
+    server_->Stop();
+    unlink(absl::StrCat(folder_, "/s").c_str());
+    rmdir(folder_.c_str());
+  }
+
+  static std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+    return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+  }
+
+  static std::unique_ptr<grpc::ClientContext> Context() {
+    auto context = std::make_unique<grpc::ClientContext>();
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context->set_wait_for_ready(true);
+    return context;
+  }
+
+  // A call on a thread of its own, so that the test can drive the scheduler meanwhile.
+  struct Pending {
+    std::unique_ptr<grpc::ClientContext> context = Context();
+    v1::TopKResponse response;
+    grpc::Status status;
+    std::thread thread;
+  };
+  std::unique_ptr<Pending> StartTopK() {
+    auto pending = std::make_unique<Pending>();
+    pending->thread = std::thread([this, call = pending.get()] {
+      call->status = indexer_->TopK(call->context.get(), testing::GoodTopK(), &call->response);
+    });
+    return pending;
+  }
+
+  static v1::ErrorReason ReasonOf(const grpc::Status& status) {
+    const auto detail = GetErrorDetail(status);
+    return detail.has_value() ? detail->reason() : v1::ERROR_REASON_UNSPECIFIED;
+  }
+
+  std::string folder_, socket_;
+  HoldingScheduler scheduler_;
+  DescribedBackend backend_;
+  MetricsRegistry metrics_;
+  RpcEnvironment environment_;
+  std::vector<absl::Duration> drain_requests_;
+  std::unique_ptr<RpcServer> server_;
+  std::unique_ptr<v1::IndexerService::Stub> indexer_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+TEST_F(RpcServerTest, OutputsOfTheTaskComeBackInTheReply) {
+  auto call = StartTopK();
+  HoldingScheduler::FinishOk(scheduler_.AwaitTask());
+  call->thread.join();
+  ASSERT_TRUE(call->status.ok()) << call->status.error_message();
+  ASSERT_EQ(call->response.result().outputs_size(), 1);
+  const auto& output = call->response.result().outputs(0);
+  EXPECT_EQ(output.name(), v1::OUTPUT_NAME_INDICES);
+  EXPECT_EQ(output.tensor().row_count(), 2);
+  EXPECT_EQ(output.tensor().column_count(), 3);
+  EXPECT_EQ(testing::ElementsOf<int32_t>(output.tensor()), std::vector<int32_t>(6, 0x07070707));
+  EXPECT_EQ(call->response.result().negative_row_count(), 1);
+}
+
+TEST_F(RpcServerTest, TheTaskCarriesTheDeadlineOfTheCall) {
+  auto call = StartTopK();
+  auto task = scheduler_.AwaitTask();
+  const absl::Duration left = task->deadline - environment_.clock->Now();
+  EXPECT_GT(left, absl::Seconds(10));
+  EXPECT_LT(left, absl::Seconds(31));
+  HoldingScheduler::FinishOk(std::move(task));
+  call->thread.join();
+}
+
+TEST_F(RpcServerTest, CallsOfOneConnectionShareAFlow) {
+  auto first = StartTopK();
+  auto first_task = scheduler_.AwaitTask();
+  auto second = StartTopK();
+  auto second_task = scheduler_.AwaitTask();
+  EXPECT_EQ(first_task->flow_id, second_task->flow_id);
+  HoldingScheduler::FinishOk(std::move(first_task));
+  HoldingScheduler::FinishOk(std::move(second_task));
+  first->thread.join();
+  second->thread.join();
+}
+
+TEST_F(RpcServerTest, AnErrorOfTheTaskComesBackWithItsDetailAndTheFieldOfTheRequest) {
+  auto call = StartTopK();
+  HoldingScheduler::Finish(scheduler_.AwaitTask(),
+                           MakeError(absl::StatusCode::kInvalidArgument, "lengths[1] is bad",
+                                     {.reason = ErrorReason::kLengthOutOfRange,
+                                      .field = "lengths",
+                                      .value = "9",
+                                      .limit = "at most 8",
+                                      .row = 1}));
+  call->thread.join();
+  EXPECT_EQ(call->status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const auto detail = GetErrorDetail(call->status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason(), v1::ERROR_REASON_LENGTH_OUT_OF_RANGE);
+  EXPECT_EQ(detail->field(), "step.lengths");
+  EXPECT_EQ(detail->row(), 1);
+}
+
+TEST_F(RpcServerTest, ARefusalOfTheSchedulerIsTheReply) {
+  scheduler_.RefuseWith(MakeError(absl::StatusCode::kResourceExhausted, "the queue is full",
+                                  {.reason = ErrorReason::kQueueFull, .limit = "at most 4"}));
+  auto call = StartTopK();
+  call->thread.join();
+  EXPECT_EQ(call->status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(call->status), v1::ERROR_REASON_QUEUE_FULL);
+  EXPECT_GT(GetErrorDetail(call->status)->retry_after_millis(), 0);
+}
+
+TEST_F(RpcServerTest, CancellingACallCancelsItsTask) {
+  auto call = StartTopK();
+  scheduler_.AwaitTaskCount(1);
+  call->context->TryCancel();
+  scheduler_.AwaitCancelled(1);
+  call->thread.join();
+  EXPECT_EQ(call->status.error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(RpcServerTest, BytesThatAreNoRequestAreRefusedWithAReason) {
+  grpc::GenericStub stub(Connect(socket_));
+  grpc::CompletionQueue queue;
+  auto context = Context();
+  grpc::Slice garbage(std::string("\x0a\xff\xff\xff\xff\x07 not a message"));
+  auto call = stub.PrepareUnaryCall(context.get(), "/winnow.v1.IndexerService/TopK",
+                                    grpc::ByteBuffer(&garbage, 1), &queue);
+  call->StartCall();
+  grpc::ByteBuffer reply;
+  grpc::Status status;
+  call->Finish(&reply, &status, nullptr);
+  void* tag;
+  bool ok;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_MESSAGE_MALFORMED);
+}
+
+TEST_F(RpcServerTest, AMessageAboveTheInlineLimitIsRefusedWithAReason) {
+  v1::TopKRequest request = testing::GoodTopK();
+  *request.mutable_step()->mutable_scores() =
+      testing::FloatTensor(1, 400'000, std::vector<float>(400'000));
+  *request.mutable_step()->mutable_lengths() = testing::Int32Vector({1});
+  v1::TopKResponse response;
+  const grpc::Status status = indexer_->TopK(Context().get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_MESSAGE_TOO_LARGE);
+}
+
+TEST_F(RpcServerTest, AMessageFarAboveTheLimitIsRefusedByTheTransport) {
+  v1::TopKRequest request = testing::GoodTopK();
+  request.mutable_step()->mutable_scores()->set_inline_data(std::string(8 << 20, '\0'));
+  v1::TopKResponse response;
+  const grpc::Status status = indexer_->TopK(Context().get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(RpcServerTest, ACompressedMessageIsRefusedAndNotInflated) {
+  auto context = Context();
+  context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::TopKRequest request = testing::GoodTopK();
+  request.mutable_step()->mutable_scores()->set_inline_data(std::string(500'000, '\0'));
+  v1::TopKResponse response;
+  const grpc::Status status = indexer_->TopK(context.get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(RpcServerTest, PlanComesAtOnceAndListsPooledRows) {
+  v1::PlanTopKResponse response;
+  const grpc::Status status = indexer_->PlanTopK(Context().get(), testing::GoodPlan(), &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.effective_threshold(), 1000);
+  EXPECT_TRUE(response.written());
+  EXPECT_THAT(response.pooled_rows(), ::testing::ElementsAre(1));
+  EXPECT_EQ(response.negative_row_count(), 1);
+}
+
+TEST_F(RpcServerTest, InfoSaysVersionBackendAndLimits) {
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(admin_->GetServerInfo(Context().get(), {}, &info).ok());
+  EXPECT_EQ(info.version(), "1.2.3");
+  EXPECT_EQ(info.state(), v1::SERVER_STATE_SERVING);
+  EXPECT_EQ(info.backend_reason(), "asked for");
+  EXPECT_EQ(info.device().name(), "test processor");
+  EXPECT_EQ(info.limits().max_inline_bytes(), 1 << 20);
+  EXPECT_EQ(info.limits().max_k(), 2048);
+  EXPECT_EQ(info.process_id(), getpid());
+}
+
+TEST_F(RpcServerTest, StatsCountCallsByOutcome) {
+  v1::GetServerInfoResponse info;
+  ASSERT_TRUE(admin_->GetServerInfo(Context().get(), {}, &info).ok());
+  v1::ProbeOccupancyResponse probe;
+  EXPECT_FALSE(admin_->ProbeOccupancy(Context().get(), {}, &probe).ok());
+  v1::GetStatsResponse stats;
+  ASSERT_TRUE(admin_->GetStats(Context().get(), {}, &stats).ok());
+  int found = 0;
+  for (const auto& rpc : stats.rpcs()) {
+    if (rpc.method() == "winnow.v1.AdminService/GetServerInfo") {
+      EXPECT_EQ(rpc.ok_count(), 1);
+      EXPECT_EQ(rpc.error_count(), 0);
+      ++found;
+    }
+    if (rpc.method() == "winnow.v1.AdminService/ProbeOccupancy") {
+      EXPECT_EQ(rpc.error_count(), 1);
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 2);
+  EXPECT_EQ(stats.fault_count(), 2);
+  EXPECT_GT(stats.resident_bytes(), 0);
+}
+
+TEST_F(RpcServerTest, NoFittingClusterIsAnError) {
+  v1::ProbeOccupancyRequest request;
+  request.set_cluster_size(8);
+  request.set_blocks_per_multiprocessor(2);
+  v1::ProbeOccupancyResponse response;
+  ASSERT_TRUE(admin_->ProbeOccupancy(Context().get(), request, &response).ok());
+  EXPECT_EQ(response.active_cluster_count(), 16);
+  request.set_cluster_size(16);
+  const grpc::Status status = admin_->ProbeOccupancy(Context().get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_NO_CLUSTER_FITS);
+}
+
+TEST_F(RpcServerTest, APeerOnTheUnixSocketMayDrainAndOneOnTcpMayNot) {
+  v1::DrainRequest request;
+  request.mutable_timeout_duration()->set_seconds(5);
+  v1::DrainResponse response;
+  auto over_tcp = v1::AdminService::NewStub(Connect(server_->addresses()[1]));
+  const grpc::Status status = over_tcp->Drain(Context().get(), request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_PERMISSION_DENIED);
+  EXPECT_TRUE(drain_requests_.empty());
+  ASSERT_TRUE(admin_->Drain(Context().get(), request, &response).ok());
+  EXPECT_THAT(drain_requests_, ::testing::ElementsAre(absl::Seconds(5)));
+}
+
+TEST_F(RpcServerTest, PlansAreRefusedWhileDraining) {
+  environment_.state = ServingState::kDraining;
+  v1::PlanTopKResponse response;
+  const grpc::Status status = indexer_->PlanTopK(Context().get(), testing::GoodPlan(), &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_SERVER_DRAINING);
+  environment_.state = ServingState::kServing;
+}
+
+TEST_F(RpcServerTest, ATakenAddressIsNamedInTheError) {
+  RpcEnvironment& environment = environment_;
+  const auto second = RpcServer::Start({.listeners = {server_->addresses()[1]}}, environment);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(std::string(second.status().message()),
+              ::testing::HasSubstr(server_->addresses()[1]));
+}
+
+}  // namespace
+}  // namespace winnow::server
