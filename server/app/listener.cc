@@ -1,0 +1,162 @@
+#include "server/app/listener.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
+
+absl::Status BadListener(absl::string_view text, absl::string_view why) {
+  return MakeError(absl::StatusCode::kInvalidArgument, absl::StrCat("--listen=", text, ": ", why),
+                   {.reason = ErrorReason::kValueOutOfRange,
+                    .field = "--listen",
+                    .value = std::string(text),
+                    .limit = std::string(why)});
+}
+
+absl::Status NotOurs(absl::string_view path, absl::string_view why) {
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition, absl::StrCat(path, ": ", why),
+      {.reason = ErrorReason::kResourceBusy, .field = "--listen", .value = std::string(path)});
+}
+
+bool IsLoopback(const std::string& host) {
+  if (host == "localhost" || host == "[::1]") return true;
+  in_addr address;
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
+}
+
+std::string FallbackFolder() { return absl::StrCat("/tmp/winnow-", getuid()); }
+
+// /tmp is open to all: another user may have made the folder to catch our clients.
+absl::Status MakePrivateFolder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
+  if (errno != EEXIST) return NotOurs(folder, absl::StrCat("cannot make it: ", strerror(errno)));
+  struct stat status;
+  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+      status.st_uid != getuid() || (status.st_mode & 022) != 0) {
+    return NotOurs(folder, "not a folder that this user alone may write; choose another --listen");
+  }
+  return absl::OkStatus();
+}
+
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+// Removes a socket that nobody answers on.
+absl::Status RemoveStaleSocket(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : NotOurs(path, strerror(errno));
+  }
+  if (!S_ISSOCK(status.st_mode)) {
+    return NotOurs(path, "exists and is no socket; remove it or choose another --listen");
+  }
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const sockaddr_un address = AddressOf(path);
+  const bool answered =
+      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  const int error = answered ? 0 : errno;
+  close(probe);
+  if (error == ECONNREFUSED || error == ENOENT) {
+    unlink(path.c_str());
+    return absl::OkStatus();
+  }
+  return NotOurs(path, "a server answers on it; stop that one or choose another --listen");
+}
+
+// Opens and locks the file. A lock on a file that its last holder has removed meanwhile is worth
+// nothing, so that case starts again.
+absl::StatusOr<int> LockFile(const std::string& socket_path) {
+  const std::string path = absl::StrCat(socket_path, ".lock");
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return NotOurs(path, absl::StrCat("cannot open it: ", strerror(errno)));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      close(fd);
+      return NotOurs(socket_path,
+                     "another winnow-server holds it; stop that one or choose another --listen");
+    }
+    struct stat held, named;
+    if (fstat(fd, &held) == 0 && stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino) {
+      return fd;
+    }
+    close(fd);
+  }
+  return NotOurs(path, "changes too often to lock it");
+}
+
+}  // namespace
+
+absl::StatusOr<Listener> ParseListener(absl::string_view text) {
+  absl::string_view path = text;
+  if (absl::ConsumePrefix(&path, "unix:")) {
+    absl::ConsumePrefix(&path, "//");  // unix:///absolute, which gRPC takes too
+    if (path.empty()) return BadListener(text, "a path must follow unix:");
+    if (path.size() > kMaxSocketPath) {
+      return BadListener(text,
+                         absl::StrCat("a socket path has at most ", kMaxSocketPath, " bytes"));
+    }
+    return Listener{.address = absl::StrCat("unix:", path), .socket_path = std::string(path)};
+  }
+  const size_t colon = text.rfind(':');
+  int32_t port = -1;
+  if (colon == absl::string_view::npos || !absl::SimpleAtoi(text.substr(colon + 1), &port) ||
+      port < 0 || port > 65535) {
+    return BadListener(text, "give unix:PATH or HOST:PORT with a port from 0 to 65535");
+  }
+  const std::string host(text.substr(0, colon));
+  if (!IsLoopback(host)) {
+    return BadListener(text,
+                       "only loopback addresses (localhost, 127.0.0.1, [::1]) may be used; others "
+                       "need TLS, which this version does not have yet");
+  }
+  return Listener{.address = absl::StrCat(host == "localhost" ? "127.0.0.1" : host, ":", port)};
+}
+
+std::string DefaultListener() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && runtime[0] == '/')
+    return absl::StrCat("unix:", runtime, "/winnow.sock");
+  return absl::StrCat("unix:", FallbackFolder(), "/winnow.sock");
+}
+
+absl::StatusOr<std::unique_ptr<SocketClaim>> SocketClaim::Take(const std::string& socket_path) {
+  if (absl::StartsWith(socket_path, FallbackFolder() + "/")) {
+    WINNOW_RETURN_IF_ERROR(MakePrivateFolder(FallbackFolder()));
+  }
+  WINNOW_ASSIGN_OR_RETURN(const int lock_fd, LockFile(socket_path));
+  std::unique_ptr<SocketClaim> claim(new SocketClaim(socket_path, lock_fd));
+  WINNOW_RETURN_IF_ERROR(RemoveStaleSocket(socket_path));
+  return claim;
+}
+
+SocketClaim::~SocketClaim() {
+  unlink(absl::StrCat(socket_path_, ".lock").c_str());
+  close(lock_fd_);
+}
+
+}  // namespace winnow::server

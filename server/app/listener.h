@@ -1,0 +1,49 @@
+// Where a server listens: which addresses are allowed, and the socket file of a Unix listener.
+
+#ifndef WINNOW_SERVER_APP_LISTENER_H_
+#define WINNOW_SERVER_APP_LISTENER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace winnow::server {
+
+struct Listener {
+  std::string address;      // as gRPC takes it
+  std::string socket_path;  // of a Unix listener; empty on TCP
+};
+
+// Accepts unix:PATH, and HOST:PORT with a loopback host (localhost, 127.0.0.0/8, [::1]). Other
+// hosts: InvalidArgument that says that they need TLS, which this version does not have.
+absl::StatusOr<Listener> ParseListener(absl::string_view text);
+
+// unix:$XDG_RUNTIME_DIR/winnow.sock, or unix:/tmp/winnow-UID/winnow.sock without that variable.
+std::string DefaultListener();
+
+// Holds the right to a socket path, by a lock on PATH.lock, until it is destroyed; then the lock
+// file is removed.
+class SocketClaim {
+ public:
+  // Makes the last folder of the path (mode 0700) when it is the default one and missing. Removes
+  // the socket of a server that died. FailedPrecondition when a server holds the path or answers on
+  // it, when something that is no socket is there, or when the folder belongs to another user.
+  static absl::StatusOr<std::unique_ptr<SocketClaim>> Take(const std::string& socket_path);
+  ~SocketClaim();
+  SocketClaim(const SocketClaim&) = delete;
+  SocketClaim& operator=(const SocketClaim&) = delete;
+
+ private:
+  SocketClaim(std::string socket_path, int lock_fd)
+      : socket_path_(std::move(socket_path)), lock_fd_(lock_fd) {}
+
+  const std::string socket_path_;
+  const int lock_fd_;
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_APP_LISTENER_H_

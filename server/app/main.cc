@@ -1,0 +1,93 @@
+// winnow-server: reads its flags, serves until it is told to stop, drains. What happens is in
+// server.h.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "server/app/flags.h"
+#include "server/app/server.h"
+#include "server/app/stop_events.h"
+#include "server/base/logging.h"
+
+namespace winnow::server {
+namespace {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr absl::Duration kHealthPeriod = absl::Seconds(1);
+
+int Fail(const absl::Status& status, int exit_code) {
+  std::fprintf(stderr, "winnow-server: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+// Drains on a thread of its own, so that a second signal is heard.
+void DrainUnlessHurried(Server& server, StopEvents& events, absl::Duration timeout) {
+  std::thread drain([&] {
+    server.Drain(timeout);
+    events.NotifyDone();
+  });
+  while (true) {
+    const std::optional<StopEvent> event = events.Wait(kHealthPeriod);
+    if (!event.has_value()) continue;
+    if (event->done) break;
+    if (event->signal != 0) {
+      Log(LogLevel::kWarning, "second signal, ending at once", {{"signal", event->signal}});
+      _exit(128 + event->signal);
+    }
+  }
+  drain.join();
+}
+
+int Serve(const ServerConfig& config) {
+  absl::StatusOr<std::unique_ptr<StopEvents>> events = StopEvents::Create();
+  if (!events.ok()) return Fail(events.status(), kExitFailed);
+  StopEvents& stop_events = **events;
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
+      config, [&stop_events](absl::Duration timeout) { stop_events.RequestDrain(timeout); });
+  if (!server.ok()) return Fail(server.status(), kExitFailed);
+  while (true) {
+    const std::optional<StopEvent> event = stop_events.Wait(kHealthPeriod);
+    if (event.has_value() && (event->signal != 0 || event->timeout.has_value())) {
+      DrainUnlessHurried(**server, stop_events, event->timeout.value_or(config.drain_timeout));
+      return kExitOk;
+    }
+    if (!(*server)->CheckHealth().ok()) {
+      DrainUnlessHurried(**server, stop_events, absl::ZeroDuration());
+      return kExitFailed;
+    }
+  }
+}
+
+int Main(int argc, char** argv) {
+  // A peer that closes its end must not end the server.
+  signal(SIGPIPE, SIG_IGN);
+  const absl::StatusOr<ParsedFlags> flags = ParseFlags(
+      absl::MakeConstSpan(argv + 1, argv + argc), [](const char* name) { return getenv(name); });
+  if (!flags.ok()) return Fail(flags.status(), kExitUsage);
+  if (flags->help) {
+    std::fputs(FlagsHelp().c_str(), stdout);
+    return kExitOk;
+  }
+  if (flags->version) {
+    std::fputs(absl::StrCat("winnow-server ", ServerVersion(), "\n").c_str(), stdout);
+    return kExitOk;
+  }
+  if (const absl::Status status = flags->config.Validate(); !status.ok()) {
+    return Fail(status, kExitUsage);
+  }
+  SetLogLevel(flags->config.log_level);
+  return Serve(flags->config);
+}
+
+}  // namespace
+}  // namespace winnow::server
+
+int main(int argc, char** argv) { return winnow::server::Main(argc, argv); }

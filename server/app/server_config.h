@@ -1,0 +1,45 @@
+// What a server is started with: plain values, filled by flags.h, checked here.
+
+#ifndef WINNOW_SERVER_APP_SERVER_CONFIG_H_
+#define WINNOW_SERVER_APP_SERVER_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/base/logging.h"
+
+namespace winnow::server {
+
+struct ServerConfig {
+  std::vector<std::string> listeners;  // "unix:PATH" or "HOST:PORT"; empty: DefaultListener()
+
+  std::string backend = "auto";  // "auto", "cuda" or "cpu"
+  int32_t device = 0;            // ordinal of the GPU
+  int32_t threads = 0;           // CPU backend: worker threads; 0: one per usable core
+  int32_t launch_slots = 4;      // batches in flight at once
+  int32_t queues = 0;            // completion queues of gRPC; 0: one for every four cores, 1 to 4
+
+  int64_t max_inline_bytes = int64_t{64} << 20;  // of a request's inputs and outputs, each
+  int64_t max_queued_requests = 4096;
+  int64_t max_queued_bytes = int64_t{1} << 30;
+  int32_t max_concurrent_streams = 1024;
+  int32_t max_batch_requests = 256;
+  int64_t max_batch_rows = 8192;
+  int64_t max_batch_bytes = int64_t{256} << 20;
+  int64_t buffer_pool_bytes = int64_t{1} << 30;
+  int64_t staging_pool_bytes = int64_t{256} << 20;
+
+  absl::Duration drain_timeout = absl::Seconds(30);
+  LogLevel log_level = LogLevel::kInfo;
+  bool tcp_admin = false;  // peers on TCP may drain the server
+
+  // InvalidArgument with the flag as field ("--max-queued-bytes"), value and limit.
+  absl::Status Validate() const;
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_APP_SERVER_CONFIG_H_

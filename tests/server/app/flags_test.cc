@@ -1,0 +1,119 @@
+#include "server/app/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/testing/status_matchers.h"
+
+namespace winnow::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+absl::StatusOr<ParsedFlags> Parse(std::vector<const char*> arguments,
+                                  std::map<std::string, std::string> variables = {}) {
+  return ParseFlags(arguments, [&variables](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(FlagsTest, WithoutArgumentsTheDefaultsHold) {
+  const auto flags = Parse({});
+  ASSERT_OK(flags);
+  EXPECT_EQ(flags->config.backend, "auto");
+  EXPECT_TRUE(flags->config.listeners.empty());
+  EXPECT_EQ(flags->config.max_queued_requests, 4096);
+  EXPECT_FALSE(flags->help);
+}
+
+TEST(FlagsTest, AValueFollowsAnEqualsSignOrASpace) {
+  const auto flags = Parse({"--backend=cpu", "--threads", "3", "--listen", "127.0.0.1:1",
+                            "--listen=unix:/tmp/x", "--tcp-admin"});
+  ASSERT_OK(flags);
+  EXPECT_EQ(flags->config.backend, "cpu");
+  EXPECT_EQ(flags->config.threads, 3);
+  EXPECT_TRUE(flags->config.tcp_admin);
+  EXPECT_THAT(flags->config.listeners, ElementsAre("127.0.0.1:1", "unix:/tmp/x"));
+}
+
+TEST(FlagsTest, SizesAndTimesHaveSuffixes) {
+  const auto flags = Parse({"--max-inline-bytes=3M", "--max-queued-bytes=2G",
+                            "--max-batch-bytes=512K", "--drain-timeout=1m30s"});
+  ASSERT_OK(flags);
+  EXPECT_EQ(flags->config.max_inline_bytes, 3 << 20);
+  EXPECT_EQ(flags->config.max_queued_bytes, int64_t{2} << 30);
+  EXPECT_EQ(flags->config.max_batch_bytes, 512 << 10);
+  EXPECT_EQ(flags->config.drain_timeout, absl::Seconds(90));
+}
+
+TEST(FlagsTest, AnUnknownFlagIsRefusedWithTheNearestOne) {
+  EXPECT_THAT(Parse({"--bakend=cpu"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("did you mean --backend")));
+  EXPECT_THAT(Parse({"--max-queue-bytes=1"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--max-queued-bytes")));
+  EXPECT_THAT(Parse({"--xyzzyxyzzy"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--help lists all")));
+  EXPECT_THAT(Parse({"serve"}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("serve")));
+}
+
+TEST(FlagsTest, AValueOfTheWrongKindSaysWhatTheFlagTakes) {
+  EXPECT_THAT(Parse({"--threads=many"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a whole number")));
+  EXPECT_THAT(Parse({"--max-inline-bytes=9999999999G"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a size")));
+  EXPECT_THAT(Parse({"--log-level=loud"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("warning")));
+  EXPECT_THAT(Parse({"--threads"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs a value")));
+}
+
+TEST(FlagsTest, TheEnvironmentFillsWhatTheCommandLineLeavesOut) {
+  const auto flags = Parse({"--threads=5"}, {{"WINNOW_THREADS", "9"},
+                                             {"WINNOW_LOG_LEVEL", "debug"},
+                                             {"WINNOW_LISTEN", "unix:/a,127.0.0.1:7"},
+                                             {"WINNOW_HELP", "1"}});
+  ASSERT_OK(flags);
+  EXPECT_EQ(flags->config.threads, 5);
+  EXPECT_EQ(flags->config.log_level, LogLevel::kDebug);
+  EXPECT_THAT(flags->config.listeners, ElementsAre("unix:/a", "127.0.0.1:7"));
+  EXPECT_FALSE(flags->help);
+  EXPECT_THAT(Parse({}, {{"WINNOW_THREADS", "x"}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("WINNOW_THREADS")));
+}
+
+TEST(FlagsTest, HelpNamesEveryFlagOnce) {
+  const std::string help = FlagsHelp();
+  for (const char* flag : {"--listen=", "--backend=", "--drain-timeout=", "--tcp-admin",
+                           "--version", "--max-batch-rows="}) {
+    EXPECT_THAT(help, HasSubstr(flag));
+  }
+}
+
+TEST(ServerConfigTest, TheDefaultsAreValid) { EXPECT_OK(ServerConfig{}.Validate()); }
+
+TEST(ServerConfigTest, AValueOutsideItsRangeNamesTheFlagAndTheRange) {
+  ServerConfig config;
+  config.queues = 65;
+  EXPECT_THAT(config.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--queues is 65; this server accepts 0 to 64")));
+  config = {};
+  config.backend = "tpu";
+  EXPECT_THAT(config.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("auto, cuda or cpu")));
+  config = {};
+  config.max_queued_bytes = config.max_inline_bytes - 1;
+  EXPECT_THAT(config.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--max-queued-bytes")));
+  config = {};
+  config.listeners = {"0.0.0.0:80"};
+  EXPECT_THAT(config.Validate(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("TLS")));
+}
+
+}  // namespace
+}  // namespace winnow::server
