@@ -3,14 +3,12 @@
 // (tests/testing/fake_backend.h).
 //
 // What a backend must provide:
-//   Launch     never blocks on the device; calls back exactly once per batch, from a thread of the
-//   backend, never from
-//              inside Launch, and holds no lock while it does.
-//   Slots      `launch_slots()` batches may be in flight; the caller keeps to it, and learns of a
-//   free slot from the
-//              completion callback.
-//   Memory     allocated from a pool of fixed size; nothing on the path of Launch allocates device
-//   memory. Shutdown   Drain() waits for what is in flight; destruction after Drain frees all.
+//   Launch    never blocks on the device; calls back exactly once per batch, from a thread of the
+//             backend, never from inside Launch, and holds no lock while it does.
+//   Slots     info().launch_slots batches run at once; the caller keeps to it, and learns of a free
+//             slot from the completion callback, from inside of which it may launch again.
+//   Memory    comes from pools of fixed size; nothing on the path of Launch allocates device
+//   memory. Shutdown  Drain() waits for what is in flight; destruction after Drain frees all.
 
 #ifndef WINNOW_SERVER_BACKEND_BACKEND_H_
 #define WINNOW_SERVER_BACKEND_BACKEND_H_
@@ -58,12 +56,13 @@ class Backend {
   virtual const BackendInfo& info() const = 0;
   virtual BackendStats stats() const = 0;
 
-  // Takes the batch; its items must stay valid until `done` ran. A failure of one item (bad data)
-  // is in that item's status; a failure of the whole launch is in each item's.
+  // Takes the batch; its items passed CheckItem, share a BatchKey and stay valid until `done` ran.
+  // A failure of one item (bad data) is in that item's status; a failure of the whole launch is in
+  // each item's.
   virtual void Launch(std::unique_ptr<WorkBatch> batch, Done done) = 0;
 
-  // Device memory for a client's buffer, from the pool. ResourceExhausted (MEMORY_EXHAUSTED) names
-  // used and limit.
+  // Device memory for a client's buffer, from the pool, filled with zeros. It may outlive the
+  // backend. ResourceExhausted (MEMORY_EXHAUSTED) names used and limit.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateBuffer(int64_t bytes) = 0;
   // Copies between host memory and a buffer; block until done. Not for the hot path.
   virtual absl::Status CopyToDevice(std::byte* device, const std::byte* host, int64_t bytes) = 0;

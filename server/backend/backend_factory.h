@@ -22,7 +22,8 @@ struct BackendOptions {
 
 // "auto" takes CUDA if a usable device answers and says in BackendInfo::choice_reason which it took
 // and why. InvalidArgument for an unknown kind; Unavailable when "cuda" was asked for and no device
-// answers.
+// answers, Unimplemented (NOT_IN_BUILD) when the build has none; ResourceExhausted when a pool does
+// not fit the device.
 absl::StatusOr<std::unique_ptr<Backend>> OpenBackend(const BackendOptions& options);
 
 }  // namespace winnow::server

@@ -1,0 +1,162 @@
+#include "server/backend/device_backend.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+constexpr int32_t kMaxLaunchSlots = 64;
+constexpr int64_t kMinPoolBytes = int64_t{1} << 20;
+
+absl::Status CheckOption(absl::string_view field, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return InvalidField(ErrorReason::kValueOutOfRange, field, value, absl::StrCat(low, " to ", high));
+}
+
+}  // namespace
+
+DeviceBackend::DeviceBackend(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+
+absl::StatusOr<std::unique_ptr<Backend>> DeviceBackend::Create(
+    std::unique_ptr<Device> device, const DeviceBackendOptions& options) {
+  auto backend = std::unique_ptr<DeviceBackend>(new DeviceBackend(std::move(device)));
+  WINNOW_RETURN_IF_ERROR(backend->Open(options));
+  return backend;
+}
+
+absl::Status DeviceBackend::Open(const DeviceBackendOptions& options) {
+  constexpr int64_t kMaxPoolBytes = int64_t{1} << 50;
+  WINNOW_RETURN_IF_ERROR(CheckOption("launch_slots", options.launch_slots, 1, kMaxLaunchSlots));
+  WINNOW_RETURN_IF_ERROR(
+      CheckOption("buffer_pool_bytes", options.buffer_pool_bytes, kMinPoolBytes, kMaxPoolBytes));
+  WINNOW_RETURN_IF_ERROR(
+      CheckOption("staging_pool_bytes", options.staging_pool_bytes, kMinPoolBytes, kMaxPoolBytes));
+  info_.device = device_->info();
+  info_.choice_reason = options.choice_reason;
+  info_.launch_slots = options.launch_slots;
+  info_.buffer_pool_bytes = options.buffer_pool_bytes;
+  info_.staging_pool_bytes = options.staging_pool_bytes;
+  WINNOW_ASSIGN_OR_RETURN(buffers_, MemoryPool::Create(*device_, MemoryKind::kDevice,
+                                                       options.buffer_pool_bytes, "buffer"));
+  WINNOW_ASSIGN_OR_RETURN(staging_, MemoryPool::Create(*device_, MemoryKind::kDevice,
+                                                       options.staging_pool_bytes, "staging"));
+  if (!info_.device.host_memory) {
+    WINNOW_ASSIGN_OR_RETURN(
+        pinned_, MemoryPool::Create(*device_, MemoryKind::kPinnedHost, options.staging_pool_bytes,
+                                    "pinned staging"));
+  }
+  {
+    absl::MutexLock lock(&copy_mu_);
+    WINNOW_ASSIGN_OR_RETURN(copy_stream_, device_->CreateStream(StreamPriority::kNormal));
+  }
+  for (int32_t slot = 0; slot < options.launch_slots; ++slot) {
+    WINNOW_ASSIGN_OR_RETURN(auto executor,
+                            LaunchExecutor::Create(device_.get(), staging_.get(), pinned_.get()));
+    executors_.push_back(std::move(executor));
+  }
+  for (const auto& executor : executors_) {
+    slots_.emplace_back([this, &executor = *executor] { RunSlot(executor); });
+  }
+  return absl::OkStatus();
+}
+
+DeviceBackend::~DeviceBackend() {
+  {
+    absl::MutexLock lock(&mu_);
+    stopping_ = true;
+    launched_.SignalAll();
+  }
+  for (std::thread& slot : slots_) slot.join();
+}
+
+void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
+  absl::MutexLock lock(&mu_);
+  ++in_flight_;
+  waiting_.push_back({std::move(batch), std::move(done)});
+  launched_.Signal();
+}
+
+void DeviceBackend::RunSlot(LaunchExecutor& executor) {
+  absl::MutexLock lock(&mu_);
+  while (true) {
+    while (waiting_.empty() && !stopping_) launched_.Wait(&mu_);
+    if (waiting_.empty()) return;
+    Launched next = std::move(waiting_.front());
+    waiting_.pop_front();
+    mu_.Unlock();
+    const LaunchCounts counts = executor.Execute(*next.batch);
+    mu_.Lock();
+    // Before the callback, so that its stats hold the work that it is told of.
+    Count(counts);
+    mu_.Unlock();
+    std::move(next.done)(std::move(next.batch));
+    next.done = nullptr;
+    mu_.Lock();
+    if (--in_flight_ == 0) idle_.SignalAll();
+  }
+}
+
+void DeviceBackend::Count(const LaunchCounts& counts) {
+  stats_.launches += counts.launches;
+  stats_.items += counts.items;
+  stats_.rows += counts.rows;
+  stats_.faults += counts.faults;
+  stats_.device_busy += counts.device_busy;
+  for (int32_t route = 0; route < kRouteCount; ++route) {
+    stats_.route_rows[route] += counts.route_rows[route];
+  }
+}
+
+BackendStats DeviceBackend::stats() const {
+  BackendStats stats;
+  {
+    absl::MutexLock lock(&mu_);
+    stats = stats_;
+  }
+  stats.staging_used_bytes = staging_->used_bytes();
+  stats.buffer_used_bytes = buffers_->used_bytes();
+  return stats;
+}
+
+absl::StatusOr<std::unique_ptr<DeviceMemory>> DeviceBackend::AllocateBuffer(int64_t bytes) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<PoolPiece> buffer, buffers_->Allocate(bytes));
+  // No client sees what another one left.
+  absl::MutexLock lock(&copy_mu_);
+  WINNOW_RETURN_IF_ERROR(device_->Fill(*copy_stream_, buffer->data(), 0, bytes));
+  WINNOW_RETURN_IF_ERROR(copy_stream_->Synchronize());
+  return buffer;
+}
+
+absl::Status DeviceBackend::CopyNow(void* to, const void* from, int64_t bytes) {
+  absl::MutexLock lock(&copy_mu_);
+  WINNOW_RETURN_IF_ERROR(device_->Copy(*copy_stream_, to, from, bytes));
+  return copy_stream_->Synchronize();
+}
+
+absl::Status DeviceBackend::CopyToDevice(std::byte* device, const std::byte* host, int64_t bytes) {
+  return CopyNow(device, host, bytes);
+}
+
+absl::Status DeviceBackend::CopyToHost(std::byte* host, const std::byte* device, int64_t bytes) {
+  return CopyNow(host, device, bytes);
+}
+
+absl::Status DeviceBackend::HostPlan(const PlanParams& params, const int32_t* lengths, int32_t rows,
+                                     std::byte* plan) const {
+  return device_->HostPlan(params, lengths, rows, plan);
+}
+
+absl::StatusOr<int32_t> DeviceBackend::ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) {
+  return device_->ProbeOccupancy(cluster_size, blocks_per_sm);
+}
+
+void DeviceBackend::Drain() {
+  absl::MutexLock lock(&mu_);
+  while (in_flight_ > 0) idle_.Wait(&mu_);
+}
+
+}  // namespace winnow::server

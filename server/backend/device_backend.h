@@ -1,0 +1,84 @@
+// The backend over winnow::Device. Each launch slot is a thread with a stream: it stages a batch,
+// enqueues it, waits for its event and calls back. On the CPU, whose calls do their work before
+// they return, that thread runs the batch; on a GPU it sleeps meanwhile.
+
+#ifndef WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
+#define WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/backend/backend.h"
+#include "server/backend/launch_executor.h"
+#include "server/backend/memory_pool.h"
+
+namespace winnow::server {
+
+struct DeviceBackendOptions {
+  std::string choice_reason;
+  int32_t launch_slots = 4;
+  int64_t buffer_pool_bytes = int64_t{1} << 30;
+  int64_t staging_pool_bytes = int64_t{256} << 20;
+};
+
+class DeviceBackend final : public Backend {
+ public:
+  // Allocates both pools. InvalidArgument for options out of range, ResourceExhausted when the
+  // device has not got the memory.
+  static absl::StatusOr<std::unique_ptr<Backend>> Create(std::unique_ptr<Device> device,
+                                                         const DeviceBackendOptions& options);
+  // Finishes what was launched.
+  ~DeviceBackend() override;
+
+  const BackendInfo& info() const override { return info_; }
+  BackendStats stats() const override;
+  void Launch(std::unique_ptr<WorkBatch> batch, Done done) override;
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateBuffer(int64_t bytes) override;
+  absl::Status CopyToDevice(std::byte* device, const std::byte* host, int64_t bytes) override;
+  absl::Status CopyToHost(std::byte* host, const std::byte* device, int64_t bytes) override;
+  absl::Status HostPlan(const PlanParams& params, const int32_t* lengths, int32_t rows,
+                        std::byte* plan) const override;
+  absl::StatusOr<int32_t> ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) override;
+  absl::Status Healthy() override { return device_->Healthy(); }
+  void Drain() override;
+
+ private:
+  struct Launched {
+    std::unique_ptr<WorkBatch> batch;
+    Done done;
+  };
+
+  explicit DeviceBackend(std::unique_ptr<Device> device);
+  absl::Status Open(const DeviceBackendOptions& options);
+  void RunSlot(LaunchExecutor& executor);
+  void Count(const LaunchCounts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status CopyNow(void* to, const void* from, int64_t bytes);
+
+  BackendInfo info_;
+  // Destroyed last: everything below is the device's.
+  const std::unique_ptr<Device> device_;
+  std::unique_ptr<MemoryPool> buffers_, staging_, pinned_;
+
+  absl::Mutex copy_mu_;  // the copy stream is used by one thread at a time
+  std::unique_ptr<Stream> copy_stream_ ABSL_GUARDED_BY(copy_mu_);
+
+  mutable absl::Mutex mu_;
+  std::deque<Launched> waiting_ ABSL_GUARDED_BY(mu_);
+  int64_t in_flight_ ABSL_GUARDED_BY(mu_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  BackendStats stats_ ABSL_GUARDED_BY(mu_);
+  absl::CondVar launched_, idle_;
+  std::vector<std::unique_ptr<LaunchExecutor>> executors_;
+  std::vector<std::thread> slots_;
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_

@@ -1,0 +1,245 @@
+#include "server/backend/launch_executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/backend/step_segments.h"
+#include "server/base/checked_math.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/operations.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+SteadyTime SteadyNow() { return std::chrono::steady_clock::now(); }
+
+int64_t LaunchRows(const WorkItem& item) {
+  int64_t rows = 0;
+  for (const Step& step : item.steps) rows = std::max(rows, RowsOf(step));
+  return rows;
+}
+
+std::string StepPrefix(const WorkItem& item, size_t step) {
+  return item.steps.size() == 1 ? "" : absl::StrCat("steps[", step, "].");
+}
+
+}  // namespace
+
+struct LaunchExecutor::Run {
+  std::unique_ptr<PoolPiece> device_memory, host_memory;
+  int64_t workspace_bytes = 0;
+  SteadyTime begun = SteadyNow();
+  absl::Duration launch_time, device_time;
+};
+
+LaunchExecutor::LaunchExecutor(Device* device, MemoryPool* staging, MemoryPool* pinned)
+    : device_(device), staging_(staging), pinned_(pinned) {}
+
+absl::StatusOr<std::unique_ptr<LaunchExecutor>> LaunchExecutor::Create(Device* device,
+                                                                       MemoryPool* staging,
+                                                                       MemoryPool* pinned) {
+  auto executor = std::unique_ptr<LaunchExecutor>(new LaunchExecutor(device, staging, pinned));
+  WINNOW_ASSIGN_OR_RETURN(executor->normal_stream_, device->CreateStream(StreamPriority::kNormal));
+  WINNOW_ASSIGN_OR_RETURN(executor->high_stream_, device->CreateStream(StreamPriority::kHigh));
+  WINNOW_ASSIGN_OR_RETURN(executor->started_, device->CreateEvent());
+  WINNOW_ASSIGN_OR_RETURN(executor->finished_, device->CreateEvent());
+  return executor;
+}
+
+LaunchCounts LaunchExecutor::Execute(WorkBatch& batch) {
+  counts_ = {};
+  stream_ = batch.high_priority ? high_stream_.get() : normal_stream_.get();
+  if (!batch.items.empty()) ExecuteItems(batch.items);
+  int64_t rows = 0;
+  for (const WorkItem* item : batch.items) rows += LaunchRows(*item);
+  for (WorkItem* item : batch.items) {
+    item->timing.batch_items = static_cast<int32_t>(batch.items.size());
+    item->timing.batch_rows = rows;
+  }
+  counts_.items = static_cast<int64_t>(batch.items.size());
+  counts_.rows = rows;
+  return counts_;
+}
+
+void LaunchExecutor::ExecuteHalves(Items items) {
+  const size_t half = items.size() / 2;
+  ExecuteItems(items.first(half));
+  ExecuteItems(items.subspan(half));
+}
+
+void LaunchExecutor::ExecuteItems(Items items) {
+  if (items.size() > static_cast<size_t>(kMaxSegments)) return ExecuteHalves(items);
+  StagedLaunch launch(items, pinned_ == nullptr);
+  const bool fits = launch.total_bytes() <= staging_->capacity_bytes() &&
+                    (pinned_ == nullptr || launch.mirrored_bytes() <= pinned_->capacity_bytes());
+  if (!fits && items.size() > 1) return ExecuteHalves(items);
+  launch.MakeResults();
+  Run run;
+  const absl::Status status = RunLaunch(launch, run);
+  if (status.ok()) return FinishItems(launch, run);
+  // Work that was enqueued before the failure still uses the launch's memory.
+  stream_->Synchronize().IgnoreError();
+  run = {};
+  // One item must not fail for another: what is wrong may be wrong with one of them alone, and
+  // workspace that is too large for all may do for half.
+  const bool may_be_one_of_them = absl::IsInvalidArgument(status) ||
+                                  absl::IsResourceExhausted(status) ||
+                                  absl::IsFailedPrecondition(status);
+  if (items.size() > 1 && may_be_one_of_them) return ExecuteHalves(items);
+  for (WorkItem* item : items) {
+    item->status = status;
+    item->results.clear();
+  }
+}
+
+absl::Status LaunchExecutor::BindMemory(StagedLaunch& launch, Run& run) {
+  // The workspace depends on the segments, and they hold addresses: any that are not null will do.
+  launch.Bind(staging_->base(), pinned_ == nullptr ? staging_->base() : pinned_->base());
+  const size_t steps = launch.items().front()->steps.size();
+  for (size_t step = 0; step < steps; ++step) {
+    run.workspace_bytes = std::max(run.workspace_bytes, WorkspaceBytes(*device_, launch, step));
+  }
+  const int64_t bytes =
+      SaturatingAdd(AlignUp(launch.total_bytes(), kPoolAlignment), run.workspace_bytes);
+  WINNOW_ASSIGN_OR_RETURN(run.device_memory, staging_->AwaitAllocate(bytes));
+  std::byte* host = run.device_memory->data();
+  if (pinned_ != nullptr) {
+    // Always second, so that two launches never wait for each other's memory.
+    WINNOW_ASSIGN_OR_RETURN(run.host_memory, pinned_->AwaitAllocate(launch.mirrored_bytes()));
+    host = run.host_memory->data();
+  }
+  launch.Bind(run.device_memory->data(), host);
+  return absl::OkStatus();
+}
+
+absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
+  WINNOW_RETURN_IF_ERROR(BindMemory(launch, run));
+  launch.CopyIn();
+  WINNOW_RETURN_IF_ERROR(Enqueue(launch, run));
+  run.launch_time = absl::FromChrono(SteadyNow() - run.begun);
+  WINNOW_RETURN_IF_ERROR(finished_->Wait());
+  WINNOW_ASSIGN_OR_RETURN(const double micros, finished_->MicrosSince(*started_));
+  run.device_time = absl::Microseconds(micros);
+  // A device that works on host memory has done its work while it was "enqueued".
+  if (pinned_ == nullptr) run.launch_time -= std::min(run.launch_time, run.device_time);
+  launch.CopyOut();
+  return absl::OkStatus();
+}
+
+absl::Status LaunchExecutor::Enqueue(StagedLaunch& launch, Run& run) {
+  std::byte* device = run.device_memory->data();
+  if (pinned_ != nullptr) {
+    WINNOW_RETURN_IF_ERROR(
+        device_->Copy(*stream_, device, run.host_memory->data(), launch.upload_and_report_bytes()));
+  }
+  WINNOW_RETURN_IF_ERROR(started_->Record(*stream_));
+  for (const StagedLaunch::Compaction& vector : launch.compactions()) {
+    WINNOW_RETURN_IF_ERROR(device_->CopyRows(*stream_, launch.OnDevice(vector.to), 4, vector.from,
+                                             vector.from_stride_bytes, 4, vector.rows));
+  }
+  for (const StagedLaunch::Clearing& clearing : launch.clearings()) {
+    WINNOW_RETURN_IF_ERROR(
+        device_->Fill(*stream_, launch.OnDevice(clearing.place), 0, clearing.bytes));
+  }
+  WINNOW_RETURN_IF_ERROR(EnqueueSteps(launch, run));
+  WINNOW_RETURN_IF_ERROR(finished_->Record(*stream_));
+  if (pinned_ == nullptr) return absl::OkStatus();
+  WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, run.host_memory->data() + launch.reports_at(),
+                                       device + launch.reports_at(),
+                                       launch.report_and_download_bytes()));
+  return finished_->Record(*stream_);
+}
+
+absl::Status LaunchExecutor::EnqueueSteps(const StagedLaunch& launch, Run& run) {
+  const absl::Span<std::byte> workspace(
+      run.device_memory->data() + AlignUp(launch.total_bytes(), kPoolAlignment),
+      static_cast<size_t>(run.workspace_bytes));
+  const WorkItem& first = *launch.items().front();
+  for (size_t step = 0; step < first.steps.size(); ++step) {
+    for (size_t item = 0; item < launch.items().size(); ++item) {
+      const StepPlaces& places = launch.PlacesOf(item, step);
+      if (!places.plan_header.present()) continue;
+      WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, launch.OnDevice(places.plan_header),
+                                           launch.OnDevice(places.plan), sizeof(PlanHeader)));
+    }
+    const absl::Status status = EnqueueStep(*device_, *stream_, launch, step, workspace);
+    if (!status.ok()) return WithFieldPrefix(StepPrefix(first, step), status);
+  }
+  ++counts_.launches;
+  return absl::OkStatus();
+}
+
+void LaunchExecutor::FinishItems(const StagedLaunch& launch, const Run& run) {
+  counts_.device_busy += run.device_time;
+  for (size_t i = 0; i < launch.items().size(); ++i) {
+    WorkItem& item = *launch.items()[i];
+    item.status = absl::OkStatus();
+    item.timing.launch = run.launch_time;
+    item.timing.device = run.device_time;
+    for (size_t step = 0; step < item.steps.size() && item.status.ok(); ++step) {
+      if (!launch.PlacesOf(i, step).runs) continue;
+      const SegmentReport& report = launch.ReportOf(i, step);
+      item.results[step].negative_rows = report.negative_rows;
+      FaultRecord fault = report.fault;
+      fault.row += static_cast<int32_t>(item.first_row);
+      const absl::Status status = StatusFromFault(fault);
+      if (!status.ok()) item.status = WithFieldPrefix(StepPrefix(item, step), status);
+    }
+    if (item.status.ok()) {
+      CountRoutes(launch, i);
+    } else {
+      ++counts_.faults;
+      item.results.clear();
+    }
+  }
+}
+
+// Rows by route, from the plan that a step was given or from the one the device makes for lengths
+// that the host can see. Lengths in a GPU's memory stay uncounted without a plan: reading them back
+// would cost more than the selection.
+void LaunchExecutor::CountRoutes(const StagedLaunch& launch, size_t item_index) {
+  WorkItem& item = *launch.items()[item_index];
+  for (size_t step = 0; step < item.steps.size(); ++step) {
+    const StepPlaces& places = launch.PlacesOf(item_index, step);
+    PlanParams params;
+    if (const auto* top_k = std::get_if<TopKStep>(&item.steps[step])) {
+      params = {.dtype = top_k->params.dtype, .k = top_k->params.k};
+      params.columns = static_cast<int32_t>(std::max<int64_t>(top_k->scores.columns, 1));
+      if (top_k->has_static_threshold) params.static_threshold = top_k->static_threshold;
+    } else if (const auto* publish = std::get_if<PublishStep>(&item.steps[step])) {
+      params = {.dtype = publish->params.dtype, .k = publish->params.k};
+      params.columns = static_cast<int32_t>(std::max<int64_t>(publish->scores.columns, 1));
+    } else {
+      continue;
+    }
+    if (!places.runs) continue;
+    PlanHeader header;
+    if (places.plan_header.present()) {
+      std::memcpy(&header, launch.OnHost(places.plan_header), sizeof(header));
+    } else {
+      const std::byte* lengths = launch.OnHost(places.lengths);
+      const auto rows = static_cast<int32_t>(RowsOf(item.steps[step]));
+      plan_scratch_.resize(std::max<size_t>(plan_scratch_.size(), PlanBytes(rows)));
+      if (lengths == nullptr || !device_
+                                     ->HostPlan(params, reinterpret_cast<const int32_t*>(lengths),
+                                                rows, plan_scratch_.data())
+                                     .ok()) {
+        continue;
+      }
+      std::memcpy(&header, plan_scratch_.data(), sizeof(header));
+    }
+    for (int32_t route = 0; route < kRouteCount; ++route) {
+      item.results[step].route_rows[route] = header.route_rows[route];
+      counts_.route_rows[route] += header.route_rows[route];
+    }
+  }
+}
+
+}  // namespace winnow::server

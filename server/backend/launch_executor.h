@@ -1,0 +1,72 @@
+// Runs one batch at a time on a stream of its own: stages, enqueues each step once for all items,
+// waits, and fills in each item's status, results and times. A backend has one for each launch
+// slot.
+
+#ifndef WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_
+#define WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "server/backend/memory_pool.h"
+#include "server/backend/staged_launch.h"
+#include "server/backend/work.h"
+#include "winnow/kernels/device.h"
+
+namespace winnow::server {
+
+// What a batch did, for the backend's counters.
+struct LaunchCounts {
+  int64_t launches = 0;
+  int64_t items = 0;
+  int64_t rows = 0;
+  int64_t faults = 0;
+  int64_t route_rows[kRouteCount] = {};
+  absl::Duration device_busy;
+};
+
+// Thread safety: one thread at a time.
+class LaunchExecutor {
+ public:
+  // `pinned` is null when the device works on host memory. All outlive the executor.
+  static absl::StatusOr<std::unique_ptr<LaunchExecutor>> Create(Device* device, MemoryPool* staging,
+                                                                MemoryPool* pinned);
+
+  // Returns when every item has its outcome. Waits for staging memory when others hold it; items
+  // that do not fit together are run one part after another.
+  LaunchCounts Execute(WorkBatch& batch);
+
+ private:
+  using Items = absl::Span<WorkItem* const>;
+  struct Run;  // one launch that is under way
+
+  LaunchExecutor(Device* device, MemoryPool* staging, MemoryPool* pinned);
+
+  void ExecuteItems(Items items);
+  void ExecuteHalves(Items items);
+  // Allocates, copies in, runs the steps, copies out.
+  absl::Status RunLaunch(StagedLaunch& launch, Run& run);
+  absl::Status BindMemory(StagedLaunch& launch, Run& run);
+  absl::Status Enqueue(StagedLaunch& launch, Run& run);
+  absl::Status EnqueueSteps(const StagedLaunch& launch, Run& run);
+  void FinishItems(const StagedLaunch& launch, const Run& run);
+  void CountRoutes(const StagedLaunch& launch, size_t item);
+
+  Device* const device_;
+  MemoryPool* const staging_;
+  MemoryPool* const pinned_;
+  std::unique_ptr<Stream> normal_stream_, high_stream_;
+  std::unique_ptr<Event> started_, finished_;
+  Stream* stream_ = nullptr;  // of the batch that runs
+  std::vector<std::byte> plan_scratch_;
+  LaunchCounts counts_;
+};
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_

@@ -1,0 +1,179 @@
+#include "tests/bench/cuda/bench_case.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "winnow/kernels/limits.h"
+
+namespace winnow::bench {
+namespace {
+
+constexpr int32_t kRowCounts[] = {1, 15, 16, 64, 128, 256};
+constexpr int32_t kKibi = 1024;
+
+// The table of peers: every batch at every length, chained and one by one.
+void AddTopK(std::vector<BenchCase>& cases) {
+  for (int32_t columns : {8, 16, 24, 32, 64, 128, 256, 512, 1024}) {
+    for (int32_t rows : kRowCounts) {
+      for (int32_t k : {512, 2048}) {
+        for (bool chained : {true, false}) {
+          cases.push_back({.rows = rows, .columns = columns * kKibi, .k = k, .chained = chained});
+        }
+      }
+      cases.push_back({.rows = rows, .columns = columns * kKibi, .cache = Cache::kWarm});
+      cases.push_back(
+          {.rows = rows, .columns = columns * kKibi, .cache = Cache::kProduced, .chained = false});
+    }
+  }
+}
+
+void AddBfloat16(std::vector<BenchCase>& cases) {
+  for (int32_t columns : {4 * kKibi, 16 * kKibi}) {
+    for (int32_t rows : {1, 16, 64, 128, 256}) {
+      for (int32_t k : {512, 2048}) {
+        for (bool chained : {true, false}) {
+          cases.push_back({.dtype = DType::kBfloat16,
+                           .rows = rows,
+                           .columns = columns,
+                           .k = k,
+                           .chained = chained});
+        }
+      }
+    }
+  }
+}
+
+// The same shapes on scores that selection finds hard, and in deterministic order.
+void AddData(std::vector<BenchCase>& cases) {
+  for (int32_t columns : {16 * kKibi, 64 * kKibi, 512 * kKibi}) {
+    for (int32_t rows : {1, 16, 64}) {
+      for (Data data : {Data::kRelu, Data::kNarrow, Data::kEqual, Data::kRamp}) {
+        for (int32_t k : {512, 2048}) {
+          cases.push_back({.data = data, .rows = rows, .columns = columns, .k = k});
+        }
+      }
+      cases.push_back({.rows = rows, .columns = columns, .deterministic = true});
+    }
+  }
+}
+
+void AddBlocks(std::vector<BenchCase>& cases) {
+  for (bool chained : {true, false}) {
+    for (int32_t rows : {1, 16, 64}) {
+      for (int32_t columns : {128 * kKibi, 512 * kKibi}) {
+        for (DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+          cases.push_back({.operation = Operation::kBlockAmax,
+                           .dtype = dtype,
+                           .rows = rows,
+                           .columns = columns,
+                           .k = 0,
+                           .chained = chained});
+        }
+      }
+    }
+    for (int32_t rows : {1, 64, 1024}) {
+      for (int32_t columns : {128 * kKibi, 1024 * kKibi}) {
+        cases.push_back({.operation = Operation::kSortBlocks,
+                         .rows = rows,
+                         .columns = columns,
+                         .k = 2048,
+                         .chained = chained});
+      }
+    }
+  }
+}
+
+void AddRagged(std::vector<BenchCase>& cases) {
+  for (int32_t columns : {4 * kKibi, 16 * kKibi, 64 * kKibi}) {
+    for (int32_t rows : {128, 1024}) {
+      if (rows == 128 && columns == 4 * kKibi) continue;
+      for (bool chained : {true, false}) {
+        cases.push_back({.operation = Operation::kRaggedTopK,
+                         .rows = rows,
+                         .columns = columns,
+                         .chained = chained});
+      }
+    }
+  }
+}
+
+void AddPublish(std::vector<BenchCase>& cases) {
+  for (int32_t rows : {1, 16, 64}) {
+    for (int32_t columns : {32 * kKibi, 128 * kKibi, 512 * kKibi}) {
+      cases.push_back({.operation = Operation::kPublish, .rows = rows, .columns = columns});
+    }
+  }
+}
+
+}  // namespace
+
+const char* Name(Operation operation) {
+  switch (operation) {
+    case Operation::kTopK:
+      return "topk";
+    case Operation::kRaggedTopK:
+      return "ragged_topk";
+    case Operation::kBlockAmax:
+      return "block_amax";
+    case Operation::kSortBlocks:
+      return "sort_blocks";
+    case Operation::kPublish:
+      return "publish";
+  }
+  return "unknown";
+}
+
+const char* Name(Cache cache) {
+  switch (cache) {
+    case Cache::kCold:
+      return "cold";
+    case Cache::kWarm:
+      return "warm";
+    case Cache::kProduced:
+      return "produced";
+  }
+  return "unknown";
+}
+
+int64_t BenchCase::ReadBytes() const {
+  const int64_t ids = static_cast<int64_t>(rows) * k * 4;
+  if (operation == Operation::kSortBlocks) return 2 * ids;  // ids, and a page id for each
+  return static_cast<int64_t>(rows) * columns * SizeOf(dtype);
+}
+
+int64_t BenchCase::WriteBytes() const {
+  const int64_t ids = static_cast<int64_t>(rows) * k * 4;
+  switch (operation) {
+    case Operation::kBlockAmax:
+      return static_cast<int64_t>(rows) * (columns / kDefaultBlockSize) * 4;
+    case Operation::kSortBlocks:
+      return 2 * ids;
+    case Operation::kPublish:
+      return ids + static_cast<int64_t>(rows) * 2048 * 8;
+    default:
+      return ids;
+  }
+}
+
+std::string BenchCase::ToString() const {
+  return absl::StrCat(Name(operation), " ", Name(dtype), " ", Name(data), " ", rows, " x ", columns,
+                      " k ", k, " ", Name(cache), chained ? " chained" : " serial",
+                      deterministic ? " deterministic" : "");
+}
+
+std::vector<BenchCase> MakeCases(const std::string& group, bool quick) {
+  std::vector<BenchCase> cases;
+  const auto wanted = [&](const char* name) { return group == "all" || group == name; };
+  if (wanted("blocks")) AddBlocks(cases);
+  if (wanted("topk")) AddTopK(cases);
+  if (wanted("bf16")) AddBfloat16(cases);
+  if (wanted("ragged")) AddRagged(cases);
+  if (wanted("data")) AddData(cases);
+  if (wanted("publish")) AddPublish(cases);
+  if (!quick) return cases;
+  std::vector<BenchCase> few;
+  for (size_t i = 0; i < cases.size(); i += 10) few.push_back(cases[i]);
+  return few;
+}
+
+}  // namespace winnow::bench
