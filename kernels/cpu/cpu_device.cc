@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/engine.h"
 #include "kernels/cpu/host_memory.h"
 #include "kernels/cpu/plan.h"
 #include "kernels/field_checks.h"
 #include "winnow/kernels/error.h"
-#include "winnow/kernels/reference.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow {
@@ -24,7 +24,8 @@ absl::Status CheckBytes(absl::string_view field, int64_t bytes) {
 
 }  // namespace
 
-CpuDevice::CpuDevice(int32_t threads) : pool_(threads) {
+CpuDevice::CpuDevice(int32_t threads, const RowKernels& kernels)
+    : kernels_(kernels), pool_(threads) {
   info_.kind = "cpu";
   info_.name = ProcessorName();
   info_.multiprocessors = threads;
@@ -34,7 +35,7 @@ CpuDevice::CpuDevice(int32_t threads) : pool_(threads) {
   info_.pool_note = threads > 1 ? absl::StrCat(threads, " threads share long rows")
                                 : "one thread: no row is shared";
   info_.host_memory = true;
-  info_.instruction_set = "scalar";
+  info_.instruction_set = kernels.name;
 }
 
 absl::StatusOr<std::unique_ptr<DeviceMemory>> CpuDevice::Allocate(MemoryKind, int64_t bytes) {
@@ -82,27 +83,21 @@ int64_t CpuDevice::PublishWorkspaceBytes(const PublishParams&,
 absl::Status CpuDevice::TopK(Stream&, const TopKParams& params,
                              absl::Span<const TopKSegment> segments, absl::Span<std::byte>) {
   WINNOW_RETURN_IF_ERROR(CheckTopK(params, segments));
-  for (const TopKSegment& segment : segments) {
-    WINNOW_RETURN_IF_ERROR(reference::TopK(params, segment));
-  }
+  RunTopK({kernels_, pool_}, params, segments);
   return absl::OkStatus();
 }
 
 absl::Status CpuDevice::BlockAmax(Stream&, const BlockAmaxParams& params,
                                   absl::Span<const BlockAmaxSegment> segments) {
   WINNOW_RETURN_IF_ERROR(CheckBlockAmax(params, segments));
-  for (const BlockAmaxSegment& segment : segments) {
-    WINNOW_RETURN_IF_ERROR(reference::BlockAmax(params, segment));
-  }
+  RunBlockAmax({kernels_, pool_}, params, segments);
   return absl::OkStatus();
 }
 
 absl::Status CpuDevice::SortCandidateBlocks(Stream&, const SortBlocksParams& params,
                                             absl::Span<const SortBlocksSegment> segments) {
   WINNOW_RETURN_IF_ERROR(CheckSortBlocks(params, segments));
-  for (const SortBlocksSegment& segment : segments) {
-    WINNOW_RETURN_IF_ERROR(reference::SortCandidateBlocks(params, segment));
-  }
+  RunSortBlocks({kernels_, pool_}, params, segments);
   return absl::OkStatus();
 }
 
@@ -110,9 +105,7 @@ absl::Status CpuDevice::PublishCandidates(Stream&, const PublishParams& params,
                                           absl::Span<const PublishSegment> segments,
                                           absl::Span<std::byte>) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
-  for (const PublishSegment& segment : segments) {
-    WINNOW_RETURN_IF_ERROR(reference::PublishCandidates(params, segment));
-  }
+  RunPublish({kernels_, pool_}, params, segments);
   return absl::OkStatus();
 }
 
@@ -143,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCpuDevice(const CpuDeviceOptions& op
     return InvalidField(ErrorReason::kValueOutOfRange, "threads", options.threads, "0 to 1024");
   }
   const int32_t threads = options.threads == 0 ? cpu::UsableCores() : options.threads;
-  return std::make_unique<cpu::CpuDevice>(threads);
+  return std::make_unique<cpu::CpuDevice>(threads, cpu::BestRowKernels());
 }
 
 }  // namespace winnow

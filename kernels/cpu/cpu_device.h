@@ -1,11 +1,12 @@
 // The CPU device: the operations on host memory, rows shared by a pool of threads.
-// Next: topk.h for the selection, plan.h for the routing, worker_pool.h for the threads.
+// Next: engine.h for the operations, plan.h for the routing, worker_pool.h for the threads.
 
 #ifndef WINNOW_KERNELS_CPU_CPU_DEVICE_H_
 #define WINNOW_KERNELS_CPU_CPU_DEVICE_H_
 
 #include <memory>
 
+#include "kernels/cpu/row_kernels.h"
 #include "kernels/cpu/worker_pool.h"
 #include "winnow/kernels/device.h"
 
@@ -13,7 +14,7 @@ namespace winnow::cpu {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int32_t threads);
+  CpuDevice(int32_t threads, const RowKernels& kernels);
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -51,6 +52,7 @@ class CpuDevice final : public Device {
   absl::StatusOr<int32_t> ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) override;
 
  private:
+  const RowKernels& kernels_;
   WorkerPool pool_;
   DeviceInfo info_;
 };

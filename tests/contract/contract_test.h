@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ namespace winnow::contract {
 struct DeviceUnderTest {
   std::string name;
   std::function<absl::StatusOr<std::unique_ptr<Device>>()> open;
+
+  friend void PrintTo(const DeviceUnderTest& under_test, std::ostream* out) {
+    *out << under_test.name;
+  }
 };
 
 // How much is run: kSmall under sanitizers, kMedium on a CPU, kFull on a GPU.

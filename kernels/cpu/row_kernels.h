@@ -1,0 +1,66 @@
+// The vectorised inner loops of the CPU device, compiled once for each instruction set and chosen
+// when the process starts. Next: row_kernels-inl.h for the loops, select_row.cc for their use.
+//
+// A key is an int32 that orders as operations.md does: NaN lowest, both zeros 0.
+
+#ifndef WINNOW_KERNELS_CPU_ROW_KERNELS_H_
+#define WINNOW_KERNELS_CPU_ROW_KERNELS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "winnow/kernels/dtype.h"
+
+namespace winnow::cpu {
+
+// Vectors are stored whole, so every array that a loop writes has this many elements to spare.
+inline constexpr int32_t kVectorSlack = 64;
+// Collect looks at so many scores at a time, and stops when as many might not fit any more.
+inline constexpr int32_t kCollectChunk = 1024;
+
+inline constexpr int32_t kNanKey = INT32_MIN;
+
+// Candidates of a row: ascending positions and their keys.
+struct Candidates {
+  int32_t* positions = nullptr;
+  int32_t* keys = nullptr;
+  int32_t count = 0;
+  int32_t capacity = 0;  // not counting kVectorSlack
+};
+
+struct RowKernels {
+  const char* name;  // of the instruction set
+
+  // Appends each score >= threshold of [begin, end) in ascending order, until the end or until
+  // fewer than kCollectChunk more would fit. Returns where it stopped. NaN is never appended.
+  int32_t (*collect)(DType dtype, const void* scores, int32_t begin, int32_t end, float threshold,
+                     Candidates* candidates);
+
+  // Keys of `count` scores that follow each other.
+  void (*make_keys)(DType dtype, const void* scores, int32_t count, int32_t* keys);
+
+  // The k-th largest of `count` keys, 1 <= k <= count. Destroys `keys` and `spare`.
+  int32_t (*kth_largest)(int32_t* keys, int32_t* spare, int32_t count, int32_t k);
+
+  // Leaves the k candidates with the largest keys, in ascending position; of those with key `kth`,
+  // the k-th largest, the first ones.
+  void (*keep_largest)(Candidates* candidates, int32_t k, int32_t kth);
+
+  // Key of each of `blocks` whole blocks of 2^block_shift scores, as a score.
+  void (*block_max)(DType dtype, const void* scores, int32_t blocks, int32_t block_shift,
+                    float* keys);
+};
+
+// The fastest that this processor can run.
+const RowKernels& BestRowKernels();
+// All that it can run, the fastest first.
+std::vector<const RowKernels*> UsableRowKernels();
+
+// One per instruction set; defined where the compiler has it.
+const RowKernels& BaselineRowKernels();
+const RowKernels& Avx2RowKernels();
+const RowKernels& Avx512RowKernels();
+
+}  // namespace winnow::cpu
+
+#endif  // WINNOW_KERNELS_CPU_ROW_KERNELS_H_

@@ -1,0 +1,220 @@
+#include "kernels/cpu/select_row.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "kernels/cpu/row_rules.h"
+#include "kernels/cpu/score_order.h"
+
+namespace winnow::cpu {
+namespace {
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr int32_t kInfinityKey = 0x7f800000;
+
+// Rows up to this length are selected by their keys alone: a sample would cost as much.
+constexpr int32_t kShortLength = 8192;
+
+// Scores of a sample that lie side by side: they share a cache line, which is what a sample costs.
+constexpr int32_t kSampleGroup = 4;
+
+// How far the sample's rank is above the mean, in deviations of it: one row in about 1,500 at worst
+// needs a second pass.
+constexpr double kRankDeviations = 4.5;
+
+// A piece of a shared row: large enough to pay for handing it over.
+constexpr int32_t kMinPiece = 32768;
+
+int32_t SampleSize(int32_t length) {
+  if (length < 32768) return 1024;
+  return length < 524288 ? 2048 : 4096;
+}
+
+float ScoreOfKey(int32_t key) {
+  const auto unsigned_key = static_cast<uint32_t>(key);
+  const uint32_t bits = key < 0 ? 0x80000000u - unsigned_key : unsigned_key;
+  float score;
+  std::memcpy(&score, &bits, sizeof(score));
+  return score;
+}
+
+uint32_t Hash(uint32_t value) {
+  value = (value ^ (value >> 16)) * 0x7feb352du;
+  value = (value ^ (value >> 15)) * 0x846ca68bu;
+  return value ^ (value >> 16);
+}
+
+const void* ScoreAt(const ScoreRow& row, int64_t position) {
+  return static_cast<const char*>(row.scores) + position * SizeOf(row.dtype);
+}
+
+}  // namespace
+
+RowSelector::RowSelector(const RowKernels& kernels) : kernels_(kernels) {}
+
+RowSelector& RowSelector::OfThisThread(const RowKernels& kernels) {
+  thread_local std::unique_ptr<RowSelector> selector;
+  if (selector == nullptr || &selector->kernels_ != &kernels) {
+    selector = std::make_unique<RowSelector>(kernels);
+  }
+  return *selector;
+}
+
+Selection RowSelector::Select(const ScoreRow& row, int32_t k) {
+  if (row.length <= kShortLength) return SelectShort(row, k);
+  Sample(row);
+  for (int32_t attempt = 0;; ++attempt) {
+    const float threshold = Threshold(row.length, k, attempt);
+    Candidates candidates = list_.Empty();
+    Collect(row, 0, row.length, k, threshold, &candidates);
+    if (candidates.count >= k || threshold == kMinusInfinity) return Finish(row, k, candidates);
+  }
+}
+
+Selection RowSelector::SelectShort(const ScoreRow& row, int32_t k) {
+  kernels_.make_keys(row.dtype, row.scores, row.length, work_);
+  const int32_t kth = kernels_.kth_largest(work_, spare_, row.length, k);
+  Candidates candidates = list_.Empty();
+  kernels_.collect(row.dtype, row.scores, 0, row.length,
+                   kth == kNanKey ? kMinusInfinity : ScoreOfKey(kth), &candidates);
+  if (candidates.count > k) kernels_.keep_largest(&candidates, k, kth);
+  return Finish(row, k, candidates);
+}
+
+Selection RowSelector::SelectShared(const ScoreRow& row, int32_t k, WorkerPool& pool) {
+  const int32_t piece_count = std::min(std::max(row.length / kMinPiece, 1), 4 * pool.threads());
+  if (piece_count == 1 || row.length <= kShortLength) return Select(row, k);
+  if (piece_capacity_ < piece_count) {
+    pieces_ = std::make_unique<List[]>(piece_count);
+    piece_capacity_ = piece_count;
+  }
+  std::vector<int32_t> counts(piece_count);
+  Sample(row);
+  for (int32_t attempt = 0;; ++attempt) {
+    const float threshold = Threshold(row.length, k, attempt);
+    pool.Run(piece_count, [&](int64_t piece) {
+      const auto begin = static_cast<int32_t>(piece * row.length / piece_count);
+      const auto end = static_cast<int32_t>((piece + 1) * row.length / piece_count);
+      Candidates candidates = pieces_[piece].Empty();
+      OfThisThread(kernels_).Collect(row, begin, end, k, threshold, &candidates);
+      counts[piece] = candidates.count;
+    });
+    Candidates candidates = list_.Empty();
+    AppendPieces(pieces_.get(), counts.data(), piece_count, k, &candidates);
+    if (candidates.count >= k || threshold == kMinusInfinity) return Finish(row, k, candidates);
+  }
+}
+
+void RowSelector::AppendPieces(List* pieces, const int32_t* counts, int32_t piece_count, int32_t k,
+                               Candidates* candidates) {
+  for (int32_t piece = 0; piece < piece_count; ++piece) {
+    Candidates part = pieces[piece].Empty();
+    part.count = counts[piece];
+    int32_t kth = 0;
+    if (candidates->count + part.count > kCapacity) {
+      if (part.count > k) Shrink(k, &part, &kth);
+      if (candidates->count > k) Shrink(k, candidates, &kth);
+    }
+    std::copy_n(part.positions, part.count, candidates->positions + candidates->count);
+    std::copy_n(part.keys, part.count, candidates->keys + candidates->count);
+    candidates->count += part.count;
+  }
+}
+
+void RowSelector::Sample(const ScoreRow& row) {
+  sample_size_ = SampleSize(row.length);
+  const int32_t groups = sample_size_ / kSampleGroup;
+  const int64_t bytes = kSampleGroup * SizeOf(row.dtype);
+  auto* raw = reinterpret_cast<char*>(work_);
+  for (int32_t group = 0; group < groups; ++group) {
+    // One group somewhere in each of equal parts of the row, so that no period escapes and no part
+    // is missed.
+    const int64_t begin = int64_t{group} * row.length / groups;
+    const int64_t end = int64_t{group + 1} * row.length / groups;
+    const int64_t room = end - begin - kSampleGroup + 1;
+    const int64_t position = begin + static_cast<int64_t>(Hash(group)) * room / (int64_t{1} << 32);
+    std::memcpy(raw + group * bytes, ScoreAt(row, position), static_cast<size_t>(bytes));
+  }
+  kernels_.make_keys(row.dtype, raw, sample_size_, sample_);
+}
+
+float RowSelector::Threshold(int32_t length, int32_t k, int32_t attempt) {
+  const double mean = static_cast<double>(k) * sample_size_ / length;
+  const double rank = attempt == 0 ? mean + kRankDeviations * std::sqrt(mean) + 1 : 3 * mean + 64;
+  // Close to the sample's end a rank says little, and a third pass takes everything.
+  if (attempt > 1 || rank > 0.9 * sample_size_) return kMinusInfinity;
+  std::copy_n(sample_, sample_size_, work_);
+  const int32_t key =
+      kernels_.kth_largest(work_, spare_, sample_size_, static_cast<int32_t>(std::ceil(rank)));
+  return key == kNanKey ? kMinusInfinity : ScoreOfKey(key);
+}
+
+void RowSelector::Collect(const ScoreRow& row, int32_t begin, int32_t end, int32_t k,
+                          float threshold, Candidates* candidates) {
+  while (true) {
+    begin = kernels_.collect(row.dtype, row.scores, begin, end, threshold, candidates);
+    if (begin == end) return;
+    int32_t kth = 0;
+    Shrink(k, candidates, &kth);
+    // Later scores equal to the worst of k lose to it.
+    if (kth == kInfinityKey) return;
+    threshold = ScoreOfKey(kth + 1);
+  }
+}
+
+void RowSelector::Shrink(int32_t k, Candidates* candidates, int32_t* kth) {
+  std::copy_n(candidates->keys, candidates->count, work_);
+  *kth = kernels_.kth_largest(work_, spare_, candidates->count, k);
+  kernels_.keep_largest(candidates, k, *kth);
+}
+
+Selection RowSelector::Finish(const ScoreRow& row, int32_t k, Candidates candidates) {
+  int32_t kth = 0;
+  if (candidates.count > k) Shrink(k, &candidates, &kth);
+  if (candidates.count < k) FillWithNan(row, k, &candidates);
+  selected_ = candidates.count;
+  return {list_.positions, static_cast<size_t>(selected_)};
+}
+
+// All scores but NaN are candidates already; the first NaNs make up k.
+void RowSelector::FillWithNan(const ScoreRow& row, int32_t k, Candidates* candidates) {
+  int32_t missing = k - candidates->count;
+  std::copy_n(candidates->positions, candidates->count, work_);
+  std::copy_n(candidates->keys, candidates->count, spare_);
+  int32_t next = 0, count = 0;
+  for (int32_t position = 0; missing > 0; ++position) {
+    if (next < candidates->count && work_[next] == position) {
+      candidates->positions[count] = position;
+      candidates->keys[count++] = spare_[next++];
+    } else {
+      candidates->positions[count] = position;
+      candidates->keys[count++] = kNanKey;
+      --missing;
+    }
+  }
+  std::copy(work_ + next, work_ + candidates->count, candidates->positions + count);
+  std::copy(spare_ + next, spare_ + candidates->count, candidates->keys + count);
+  candidates->count = k;
+}
+
+Selection RowSelector::SelectAll(const ScoreRow& row) {
+  kernels_.make_keys(row.dtype, row.scores, row.length, list_.keys);
+  return SelectFirst(row.length);
+}
+
+Selection RowSelector::SelectFirst(int32_t length) {
+  std::iota(list_.positions, list_.positions + length, 0);
+  selected_ = length;
+  return {list_.positions, static_cast<size_t>(length)};
+}
+
+Selection RowSelector::SortByScore() {
+  SortByKey(list_.keys, list_.positions, selected_);
+  return {list_.positions, static_cast<size_t>(selected_)};
+}
+
+}  // namespace winnow::cpu
