@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the GPU tests and the kernel benchmark as portable programs and puts them into one folder,
-# with what they need: copy it to a machine that has a GPU and a driver, and run
-# run_gpu_report.sh there. This machine needs a CUDA toolkit and no GPU.
+# with what they need, and into FOLDER.tar.gz: copy that to a machine that has a GPU and a driver,
+# and run run_gpu_report.sh there. This machine needs a CUDA toolkit and no GPU.
 #
 #   deploy/scripts/build_gpu_bundle.sh [FOLDER]      default: out/gpu-bundle
 #
@@ -32,4 +32,5 @@ cp tests/bench/cuda/{make_table.py,torch_topk.py,peers.csv} deploy/scripts/run_g
 rm -rf "$folder/data"
 cp -r tests/data "$folder/data"
 git describe --always --dirty --abbrev=12 >"$folder/commit.txt" 2>/dev/null || echo unknown >"$folder/commit.txt"
-du -sh "$folder"
+tar -czf "$folder.tar.gz" -C "$(dirname "$folder")" "$(basename "$folder")"
+du -sh "$folder" "$folder.tar.gz"

@@ -47,62 +47,79 @@ TopKSegment TokenStep(const PublishSegment& segment, const int32_t* lengths) {
   return step;
 }
 
-// Adds the three steps that end in block ids; returns the lengths that the token step must use, so
-// that a row is empty in every step or in none.
-const int32_t* AddBlockSteps(const PublishParams& params, const PublishSegment& segment,
-                             Carver& carver, PublishSteps& steps) {
-  const int64_t rows = segment.rows;
-  const int32_t columns = (segment.columns - 1) / params.block_size + 1;
-  const int64_t stride = (static_cast<int64_t>(columns) + 3) / 4 * 4;  // 16-byte aligned rows
-  int32_t* lengths = carver.Take<int32_t>(rows);
-  int32_t* counts = carver.Take<int32_t>(rows);
-  float* keys = carver.Take<float>(rows * stride);
+// Intermediate results of one segment's blocks.
+struct Intermediate {
+  int32_t* lengths = nullptr;  // [rows]: what every step must use, so that a row is empty in every
+                               // step or in none
+  int32_t* counts = nullptr;   // [rows]
+  float* keys = nullptr;       // [rows, key_stride]
+  int32_t key_columns = 0;
+  int64_t key_stride = 0;
+  int32_t* blocks = nullptr;  // [rows, block_stride]: the caller's table when there is one
+  int64_t block_stride = 0;
+};
 
-  BlockAmaxWork amax;
-  amax.segment = {.scores = segment.scores,
+Intermediate Carve(const PublishParams& params, const PublishSegment& segment, Carver& carver) {
+  const int64_t rows = segment.rows;
+  Intermediate parts;
+  parts.lengths = carver.Take<int32_t>(rows);
+  parts.counts = carver.Take<int32_t>(rows);
+  parts.key_columns = (segment.columns - 1) / params.block_size + 1;
+  parts.key_stride = (static_cast<int64_t>(parts.key_columns) + 3) / 4 * 4;  // 16-byte aligned rows
+  parts.keys = carver.Take<float>(rows * parts.key_stride);
+  const bool in_place = segment.blocks != nullptr;
+  parts.blocks = in_place ? segment.blocks : carver.Take<int32_t>(rows * params.k_blocks);
+  parts.block_stride = in_place ? segment.blocks_row_stride : params.k_blocks;
+  return parts;
+}
+
+BlockAmaxWork AmaxStep(const PublishSegment& segment, const Intermediate& parts) {
+  BlockAmaxWork step;
+  step.segment = {.scores = segment.scores,
                   .row_stride = segment.row_stride,
                   .rows = segment.rows,
                   .columns = segment.columns,
                   .lengths = segment.lengths,
-                  .keys = keys,
-                  .keys_row_stride = stride,
-                  .keys_columns = columns,
-                  .block_counts = counts,
+                  .keys = parts.keys,
+                  .keys_row_stride = parts.key_stride,
+                  .keys_columns = parts.key_columns,
+                  .block_counts = parts.counts,
                   .report = segment.report};
-  amax.window_lengths = lengths;
-  if (segment.slots != nullptr || segment.block_slots != nullptr) amax.pages = segment.pages;
-  steps.amax.push_back(amax);
+  step.window_lengths = parts.lengths;
+  if (segment.slots != nullptr || segment.block_slots != nullptr) step.pages = segment.pages;
+  return step;
+}
 
-  TopKSegment select;
-  select.scores = keys;
-  select.row_stride = stride;
-  select.rows = segment.rows;
-  select.columns = columns;
-  select.lengths = counts;
-  const bool in_place = segment.blocks != nullptr;
-  select.indices = in_place ? segment.blocks : carver.Take<int32_t>(rows * params.k_blocks);
-  select.indices_row_stride = in_place ? segment.blocks_row_stride : params.k_blocks;
-  if (segment.max_length > 0) {
-    select.max_length = (segment.max_length - 1) / params.block_size + 1;
-  }
-  select.report = segment.report;
-  steps.blocks.push_back(select);
+TopKSegment BlockStep(const PublishParams& params, const PublishSegment& segment,
+                      const Intermediate& parts) {
+  TopKSegment step;
+  step.scores = parts.keys;
+  step.row_stride = parts.key_stride;
+  step.rows = segment.rows;
+  step.columns = parts.key_columns;
+  step.lengths = parts.counts;
+  step.indices = parts.blocks;
+  step.indices_row_stride = parts.block_stride;
+  if (segment.max_length > 0) step.max_length = (segment.max_length - 1) / params.block_size + 1;
+  step.report = segment.report;
+  return step;
+}
 
-  SortBlocksWork sort;
-  sort.segment = {.blocks = select.indices,
-                  .blocks_row_stride = select.indices_row_stride,
+SortBlocksWork SortStep(const PublishSegment& segment, const Intermediate& parts) {
+  SortBlocksWork step;
+  step.segment = {.blocks = parts.blocks,
+                  .blocks_row_stride = parts.block_stride,
                   .rows = segment.rows,
                   .max_length = segment.max_length > 0 ? segment.max_length : segment.columns,
-                  .lengths = lengths,
+                  .lengths = parts.lengths,
                   .pages = segment.pages,
-                  .out_blocks = select.indices,
+                  .out_blocks = parts.blocks,
                   .block_slots = segment.block_slots,
                   .candidate_lengths = segment.candidate_lengths,
-                  .out_blocks_row_stride = select.indices_row_stride,
+                  .out_blocks_row_stride = parts.block_stride,
                   .block_slots_row_stride = segment.block_slots_row_stride,
                   .report = segment.report};
-  steps.sorted.push_back(sort);
-  return lengths;
+  return step;
 }
 
 }  // namespace
@@ -125,7 +142,13 @@ PublishSteps MakePublishSteps(const PublishParams& params,
   Carver carver(workspace);
   for (const PublishSegment& segment : segments) {
     const int32_t* lengths = segment.lengths;
-    if (WantsBlocks(segment)) lengths = AddBlockSteps(params, segment, carver, steps);
+    if (WantsBlocks(segment)) {
+      const Intermediate parts = Carve(params, segment, carver);
+      steps.amax.push_back(AmaxStep(segment, parts));
+      steps.blocks.push_back(BlockStep(params, segment, parts));
+      steps.sorted.push_back(SortStep(segment, parts));
+      lengths = parts.lengths;
+    }
     if (WantsTokens(segment)) steps.tokens.push_back(TokenStep(segment, lengths));
   }
   steps.intermediate_bytes = carver.used();

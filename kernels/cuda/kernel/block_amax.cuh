@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/cuda/launch/block_amax_launch.h"
-#include "kernels/cuda/launch/work_table.h"
+#include "kernels/cuda/block/block_amax_work.h"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
 #include "kernels/cuda/primitives/fault.cuh"
 #include "kernels/cuda/primitives/page_lookup.cuh"
 #include "kernels/cuda/primitives/score_vector.cuh"
 #include "kernels/cuda/primitives/work_lookup.cuh"
+#include "kernels/cuda/primitives/work_table.h"
 
 namespace winnow::cuda {
 

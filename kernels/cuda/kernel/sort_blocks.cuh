@@ -8,12 +8,13 @@
 #include <cstdint>
 
 #include "kernels/cuda/block/block_id_bitmap.cuh"
-#include "kernels/cuda/launch/sort_blocks_launch.h"
-#include "kernels/cuda/launch/work_table.h"
+#include "kernels/cuda/block/sort_blocks_work.h"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
 #include "kernels/cuda/primitives/fault.cuh"
 #include "kernels/cuda/primitives/page_lookup.cuh"
 #include "kernels/cuda/primitives/work_lookup.cuh"
+#include "kernels/cuda/primitives/work_table.h"
+#include "winnow/kernels/limits.h"
 
 namespace winnow::cuda {
 

@@ -5,6 +5,8 @@
 #define WINNOW_KERNELS_CUDA_LAUNCH_BLOCK_AMAX_LAUNCH_CUH_
 
 #include "kernels/cuda/kernel/block_amax.cuh"
+#include "kernels/cuda/launch/block_amax_launch.h"
+#include "kernels/cuda/launch/for_each_table.h"
 #include "kernels/cuda/launch/launch_kernel.h"
 
 namespace winnow::cuda {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/kernel/sort_blocks.cuh"
+#include "kernels/cuda/launch/for_each_table.h"
 #include "kernels/cuda/launch/launch_kernel.h"
 #include "kernels/cuda/launch/sort_blocks_launch.h"
 #include "kernels/cuda/tuning/sort_blocks_policy.h"

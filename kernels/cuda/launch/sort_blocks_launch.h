@@ -8,15 +8,11 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
+#include "kernels/cuda/block/sort_blocks_work.h"
 #include "kernels/cuda/launch/launch_context.h"
 #include "winnow/kernels/operations.h"
 
 namespace winnow::cuda {
-
-// One segment of a launch.
-struct SortBlocksWork {
-  SortBlocksSegment segment;
-};
 
 // Enqueues the operation for `count` segments, which passed CheckSortBlocks; `work_of(i)` gives
 // each.

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/launch/work_table.h"
+#include "kernels/cuda/primitives/work_table.h"
 
 namespace winnow::cuda {
 

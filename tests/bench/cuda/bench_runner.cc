@@ -21,8 +21,6 @@ constexpr int32_t kPageSize = 64;
 // Apart enough that 32 launches span 80 MB of addresses even for tiny rows; L2 is flushed anyway.
 constexpr int64_t kMinStep = int64_t{5} << 19;
 
-bool IsProduced(const BenchCase& bench_case) { return bench_case.cache == Cache::kProduced; }
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BenchRunner>> BenchRunner::Create(int32_t ordinal) {
@@ -144,36 +142,39 @@ absl::Status BenchRunner::EnqueueTopK(const BenchCase& bench_case, std::byte* sc
       {&segment, 1}, workspace_);
 }
 
-absl::Status BenchRunner::EnqueueBlocks(const BenchCase& bench_case, std::byte* scores) {
+absl::Status BenchRunner::EnqueueBlockAmax(const BenchCase& bench_case, std::byte* scores) {
+  const int32_t columns = bench_case.columns / kDefaultBlockSize;
+  const BlockAmaxSegment segment = {.scores = scores,
+                                    .row_stride = bench_case.columns,
+                                    .rows = bench_case.rows,
+                                    .columns = bench_case.columns,
+                                    .lengths = lengths_,
+                                    .keys = reinterpret_cast<float*>(out_),
+                                    .keys_row_stride = columns,
+                                    .keys_columns = columns,
+                                    .report = report_};
+  return device_->BlockAmax(*stream_, {.dtype = bench_case.dtype}, {&segment, 1});
+}
+
+absl::Status BenchRunner::EnqueueSortBlocks(const BenchCase& bench_case, std::byte* scores) {
+  auto* out = reinterpret_cast<int32_t*>(out_);
+  const SortBlocksSegment segment = {.blocks = reinterpret_cast<int32_t*>(scores),
+                                     .blocks_row_stride = bench_case.k,
+                                     .rows = bench_case.rows,
+                                     .max_length = bench_case.columns,
+                                     .lengths = lengths_,
+                                     .pages = Pages(bench_case, kPageSize),
+                                     .out_blocks = out,
+                                     .block_slots = out + kOutBytes / 8,
+                                     .out_blocks_row_stride = bench_case.k,
+                                     .block_slots_row_stride = bench_case.k,
+                                     .report = report_};
+  return device_->SortCandidateBlocks(*stream_, {.width = bench_case.k}, {&segment, 1});
+}
+
+absl::Status BenchRunner::EnqueuePublish(const BenchCase& bench_case, std::byte* scores) {
   auto* out = reinterpret_cast<int32_t*>(out_);
   int32_t* second_out = out + kOutBytes / 8;
-  if (bench_case.operation == Operation::kBlockAmax) {
-    const int32_t columns = bench_case.columns / kDefaultBlockSize;
-    const BlockAmaxSegment segment = {.scores = scores,
-                                      .row_stride = bench_case.columns,
-                                      .rows = bench_case.rows,
-                                      .columns = bench_case.columns,
-                                      .lengths = lengths_,
-                                      .keys = reinterpret_cast<float*>(out),
-                                      .keys_row_stride = columns,
-                                      .keys_columns = columns,
-                                      .report = report_};
-    return device_->BlockAmax(*stream_, {.dtype = bench_case.dtype}, {&segment, 1});
-  }
-  if (bench_case.operation == Operation::kSortBlocks) {
-    const SortBlocksSegment segment = {.blocks = reinterpret_cast<int32_t*>(scores),
-                                       .blocks_row_stride = bench_case.k,
-                                       .rows = bench_case.rows,
-                                       .max_length = bench_case.columns,
-                                       .lengths = lengths_,
-                                       .pages = Pages(bench_case, kPageSize),
-                                       .out_blocks = out,
-                                       .block_slots = second_out,
-                                       .out_blocks_row_stride = bench_case.k,
-                                       .block_slots_row_stride = bench_case.k,
-                                       .report = report_};
-    return device_->SortCandidateBlocks(*stream_, {.width = bench_case.k}, {&segment, 1});
-  }
   PublishSegment segment;
   segment.scores = scores;
   segment.row_stride = segment.columns = bench_case.columns;
@@ -193,9 +194,18 @@ absl::Status BenchRunner::EnqueueBlocks(const BenchCase& bench_case, std::byte* 
 
 absl::Status BenchRunner::Enqueue(const BenchCase& bench_case, int32_t launch) {
   std::byte* scores = ScoresOf(bench_case, launch);
-  const bool topk =
-      bench_case.operation == Operation::kTopK || bench_case.operation == Operation::kRaggedTopK;
-  return topk ? EnqueueTopK(bench_case, scores) : EnqueueBlocks(bench_case, scores);
+  switch (bench_case.operation) {
+    case Operation::kTopK:
+    case Operation::kRaggedTopK:
+      return EnqueueTopK(bench_case, scores);
+    case Operation::kBlockAmax:
+      return EnqueueBlockAmax(bench_case, scores);
+    case Operation::kSortBlocks:
+      return EnqueueSortBlocks(bench_case, scores);
+    case Operation::kPublish:
+      return EnqueuePublish(bench_case, scores);
+  }
+  return absl::InternalError("unknown operation");
 }
 
 absl::StatusOr<double> BenchRunner::FloorOf(const BenchCase& bench_case) {
@@ -238,7 +248,7 @@ absl::StatusOr<Timing> BenchRunner::TimeProduced(const BenchCase& bench_case) {
 absl::StatusOr<BenchResult> BenchRunner::Run(const BenchCase& bench_case) {
   WINNOW_RETURN_IF_ERROR(Prepare(bench_case));
   BenchResult result;
-  if (IsProduced(bench_case)) {
+  if (bench_case.cache == Cache::kProduced) {
     WINNOW_ASSIGN_OR_RETURN(result.operation, TimeProduced(bench_case));
   } else {
     WINNOW_ASSIGN_OR_RETURN(result.operation,

@@ -48,7 +48,9 @@ class BenchRunner {
   std::byte* ScoresOf(const BenchCase& bench_case, int32_t launch) const;
   absl::Status Enqueue(const BenchCase& bench_case, int32_t launch);
   absl::Status EnqueueTopK(const BenchCase& bench_case, std::byte* scores);
-  absl::Status EnqueueBlocks(const BenchCase& bench_case, std::byte* scores);
+  absl::Status EnqueueBlockAmax(const BenchCase& bench_case, std::byte* scores);
+  absl::Status EnqueueSortBlocks(const BenchCase& bench_case, std::byte* scores);
+  absl::Status EnqueuePublish(const BenchCase& bench_case, std::byte* scores);
   PageTransform Pages(const BenchCase& bench_case, int32_t page_size) const;
 
   // In the order of construction; memory_ goes first when all is destroyed.

@@ -54,7 +54,8 @@ absl::StatusOr<GraphTimer> GraphTimer::Create(cudaStream_t stream, int64_t flush
   WINNOW_RETURN_IF_ERROR(BenchStatus(cudaMalloc(&timer.flush_, flush_bytes), "allocating"));
   WINNOW_RETURN_IF_ERROR(
       BenchStatus(cudaMemsetAsync(timer.flush_, 1, flush_bytes, stream), "filling"));
-  WINNOW_RETURN_IF_ERROR(BenchStatus(cudaMalloc(reinterpret_cast<void**>(&timer.sink_), 4), "allocating"));
+  WINNOW_RETURN_IF_ERROR(
+      BenchStatus(cudaMalloc(reinterpret_cast<void**>(&timer.sink_), 4), "allocating"));
   WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventCreate(&timer.start_), "creating an event"));
   WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventCreate(&timer.stop_), "creating an event"));
   return timer;

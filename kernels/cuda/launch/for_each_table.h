@@ -1,32 +1,16 @@
-// The segments of one launch, passed by value in the kernel's parameters: no copy to the device, no
-// allocation, and a captured graph keeps its own. More segments than a table holds take several
-// launches. primitives/work_lookup.cuh finds a block's segment.
+// Spreads segments over launches: one table each. More segments than a table holds take several.
 
-#ifndef WINNOW_KERNELS_CUDA_LAUNCH_WORK_TABLE_H_
-#define WINNOW_KERNELS_CUDA_LAUNCH_WORK_TABLE_H_
+#ifndef WINNOW_KERNELS_CUDA_LAUNCH_FOR_EACH_TABLE_H_
+#define WINNOW_KERNELS_CUDA_LAUNCH_FOR_EACH_TABLE_H_
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cuda/primitives/work_table.h"
+
 namespace winnow::cuda {
-
-// `Work` is one segment's share of a launch. Blocks [first_block[i], first_block[i + 1]) of the
-// grid belong to work[i]. kCapacity 1 is the common case, and finding the segment costs nothing.
-template <typename Work, int kCapacity>
-struct WorkTable {
-  int32_t count = 0;
-  int32_t first_block[kCapacity] = {};
-  Work work[kCapacity] = {};
-};
-
-// Parameters of a kernel fit 4,096 bytes on every architecture and driver.
-inline constexpr int kMaxTableBytes = 4096 - 64;
-
-template <typename Work>
-inline constexpr int kTableCapacity = kMaxTableBytes / static_cast<int>(sizeof(Work) + 4);
 
 // Splits `count` segments into launches. `work_of(i)` gives segment i's Work, `blocks_of(work)` the
 // blocks it needs (at most 2^31 - 1), `launch(table, blocks)` enqueues one table. The first error
@@ -59,4 +43,4 @@ cudaError_t ForEachTable(int64_t count, WorkOf work_of, BlocksOf blocks_of, Laun
 
 }  // namespace winnow::cuda
 
-#endif  // WINNOW_KERNELS_CUDA_LAUNCH_WORK_TABLE_H_
+#endif  // WINNOW_KERNELS_CUDA_LAUNCH_FOR_EACH_TABLE_H_
