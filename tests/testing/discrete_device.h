@@ -1,0 +1,19 @@
+// A CPU device that behaves like a GPU with memory of its own: host pointers are refused by its
+// operations, and its memory starts full of junk. What stages data for it would do so for a GPU.
+
+#ifndef WINNOW_TESTS_TESTING_DISCRETE_DEVICE_H_
+#define WINNOW_TESTS_TESTING_DISCRETE_DEVICE_H_
+
+#include <memory>
+
+#include "winnow/kernels/device.h"
+
+namespace winnow::testing {
+
+// Operations fail with Internal when a segment points outside the memory that Allocate gave. They
+// need `workspace_bytes` of workspace.
+std::unique_ptr<Device> MakeDiscreteDevice(int64_t workspace_bytes = 0);
+
+}  // namespace winnow::testing
+
+#endif  // WINNOW_TESTS_TESTING_DISCRETE_DEVICE_H_
