@@ -1,5 +1,6 @@
 #include "client/src/channel.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -23,6 +24,17 @@ absl::Status BadTarget(absl::string_view target, absl::string_view accepted) {
                     .field = "target",
                     .value = std::string(target),
                     .limit = std::string(accepted)});
+}
+
+// gRPC shuts itself down with its last user, and waits for its own threads then: up to ten seconds
+// after a large message, because its backup poller looks up that rarely. One reference that is
+// never returned keeps the end of a client, and of a short program, immediate.
+void KeepGrpcInitialised() {
+  static const bool initialised = [] {
+    grpc_init();
+    return true;
+  }();
+  static_cast<void>(initialised);
 }
 
 }  // namespace
@@ -53,6 +65,7 @@ absl::Status CheckTarget(absl::string_view target) {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
                                            const std::string& user_agent) {
+  KeepGrpcInitialised();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
