@@ -7,23 +7,19 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/launch/block_amax_launch.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
+#include "kernels/cuda/launch/plan_launch.h"
 #include "kernels/cuda/launch/sort_blocks_launch.h"
 #include "kernels/cuda/launch/topk_launch.h"
 #include "kernels/cuda/publish_steps.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/event.h"
 #include "kernels/cuda/runtime/memory.h"
+#include "kernels/field_checks.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cuda {
 namespace {
-
-absl::Status NotInBuild(absl::string_view operation) {
-  return MakeError(absl::StatusCode::kUnimplemented,
-                   absl::StrCat(operation, " has no CUDA kernel in this build; use the CPU device"),
-                   {.reason = ErrorReason::kNotInBuild, .field = "backend"});
-}
 
 absl::Status CheckWorkspace(absl::Span<std::byte> workspace, int64_t needed) {
   const int64_t given = static_cast<int64_t>(workspace.size());
@@ -184,16 +180,24 @@ absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& 
                         "launching block sort");
 }
 
-absl::Status CudaDevice::PlanTopK(Stream&, const PlanParams& params, const int32_t*, int32_t rows,
-                                  std::byte*) {
+absl::Status CudaDevice::PlanTopK(Stream& stream, const PlanParams& params, const int32_t* lengths,
+                                  int32_t rows, std::byte* plan) {
   WINNOW_RETURN_IF_ERROR(CheckPlan(params, rows));
-  return NotInBuild("plan");
+  WINNOW_RETURN_IF_ERROR(internal::CheckPointer("lengths", lengths, 4, true));
+  WINNOW_RETURN_IF_ERROR(internal::CheckPointer("plan", plan, alignof(PlanHeader), true));
+  const DeviceScope scope(info_.ordinal);
+  return health_->Check(
+      LaunchPlan(ContextOf(stream), MakePlanRules(traits_, params), lengths, rows, plan),
+      "launching a plan");
 }
 
-absl::Status CudaDevice::HostPlan(const PlanParams& params, const int32_t*, int32_t rows,
-                                  std::byte*) const {
+absl::Status CudaDevice::HostPlan(const PlanParams& params, const int32_t* lengths, int32_t rows,
+                                  std::byte* plan) const {
   WINNOW_RETURN_IF_ERROR(CheckPlan(params, rows));
-  return NotInBuild("plan");
+  WINNOW_RETURN_IF_ERROR(internal::CheckPointer("lengths", lengths, 4, true));
+  WINNOW_RETURN_IF_ERROR(internal::CheckPointer("plan", plan, alignof(PlanHeader), true));
+  WriteHostPlan(MakePlanRules(traits_, params), lengths, rows, plan);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int32_t> CudaDevice::ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) {
