@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,26 @@ int64_t LaunchRows(const WorkItem& item) {
 
 std::string StepPrefix(const WorkItem& item, size_t step) {
   return item.steps.size() == 1 ? "" : absl::StrCat("steps[", step, "].");
+}
+
+// What the device plans for a selection; nullopt for other operations.
+std::optional<PlanParams> PlanParamsOf(const Step& step) {
+  const auto columns = [](const TensorRef& scores) {
+    return static_cast<int32_t>(std::max<int64_t>(scores.columns, 1));
+  };
+  if (const auto* top_k = std::get_if<TopKStep>(&step)) {
+    return PlanParams{
+        .dtype = top_k->params.dtype,
+        .k = top_k->params.k,
+        .columns = columns(top_k->scores),
+        .static_threshold = top_k->has_static_threshold ? top_k->static_threshold : -1};
+  }
+  if (const auto* publish = std::get_if<PublishStep>(&step)) {
+    return PlanParams{.dtype = publish->params.dtype,
+                      .k = publish->params.k,
+                      .columns = columns(publish->scores)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -80,7 +101,6 @@ void LaunchExecutor::ExecuteItems(Items items) {
   const bool fits = launch.total_bytes() <= staging_->capacity_bytes() &&
                     (pinned_ == nullptr || launch.mirrored_bytes() <= pinned_->capacity_bytes());
   if (!fits && items.size() > 1) return ExecuteHalves(items);
-  launch.MakeResults();
   Run run;
   const absl::Status status = RunLaunch(launch, run);
   if (status.ok()) return FinishItems(launch, run);
@@ -149,6 +169,11 @@ absl::Status LaunchExecutor::Enqueue(StagedLaunch& launch, Run& run) {
         device_->Fill(*stream_, launch.OnDevice(clearing.place), 0, clearing.bytes));
   }
   WINNOW_RETURN_IF_ERROR(EnqueueSteps(launch, run));
+  for (const StagedLaunch::Scattering& vector : launch.scatterings()) {
+    WINNOW_RETURN_IF_ERROR(device_->CopyRows(*stream_, vector.to, vector.to_stride_bytes,
+                                             launch.OnDevice(vector.from), vector.entry_bytes,
+                                             vector.entry_bytes, vector.rows));
+  }
   WINNOW_RETURN_IF_ERROR(finished_->Record(*stream_));
   if (pinned_ == nullptr) return absl::OkStatus();
   WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, run.host_memory->data() + launch.reports_at(),
@@ -201,45 +226,35 @@ void LaunchExecutor::FinishItems(const StagedLaunch& launch, const Run& run) {
   }
 }
 
-// Rows by route, from the plan that a step was given or from the one the device makes for lengths
-// that the host can see. Lengths in a GPU's memory stay uncounted without a plan: reading them back
-// would cost more than the selection.
 void LaunchExecutor::CountRoutes(const StagedLaunch& launch, size_t item_index) {
   WorkItem& item = *launch.items()[item_index];
   for (size_t step = 0; step < item.steps.size(); ++step) {
     const StepPlaces& places = launch.PlacesOf(item_index, step);
-    PlanParams params;
-    if (const auto* top_k = std::get_if<TopKStep>(&item.steps[step])) {
-      params = {.dtype = top_k->params.dtype, .k = top_k->params.k};
-      params.columns = static_cast<int32_t>(std::max<int64_t>(top_k->scores.columns, 1));
-      if (top_k->has_static_threshold) params.static_threshold = top_k->static_threshold;
-    } else if (const auto* publish = std::get_if<PublishStep>(&item.steps[step])) {
-      params = {.dtype = publish->params.dtype, .k = publish->params.k};
-      params.columns = static_cast<int32_t>(std::max<int64_t>(publish->scores.columns, 1));
-    } else {
-      continue;
-    }
-    if (!places.runs) continue;
+    const std::optional<PlanParams> params = PlanParamsOf(item.steps[step]);
+    if (!params.has_value() || !places.runs) continue;
     PlanHeader header;
     if (places.plan_header.present()) {
       std::memcpy(&header, launch.OnHost(places.plan_header), sizeof(header));
-    } else {
-      const std::byte* lengths = launch.OnHost(places.lengths);
-      const auto rows = static_cast<int32_t>(RowsOf(item.steps[step]));
-      plan_scratch_.resize(std::max<size_t>(plan_scratch_.size(), PlanBytes(rows)));
-      if (lengths == nullptr || !device_
-                                     ->HostPlan(params, reinterpret_cast<const int32_t*>(lengths),
-                                                rows, plan_scratch_.data())
-                                     .ok()) {
-        continue;
-      }
-      std::memcpy(&header, plan_scratch_.data(), sizeof(header));
+    } else if (!PlanOnHost(*params, RowsOf(item.steps[step]), launch.OnHost(places.lengths),
+                           header)) {
+      continue;
     }
     for (int32_t route = 0; route < kRouteCount; ++route) {
       item.results[step].route_rows[route] = header.route_rows[route];
       counts_.route_rows[route] += header.route_rows[route];
     }
   }
+}
+
+bool LaunchExecutor::PlanOnHost(const PlanParams& params, int64_t rows, const std::byte* lengths,
+                                PlanHeader& header) {
+  if (lengths == nullptr) return false;
+  const auto bytes = static_cast<size_t>(PlanBytes(static_cast<int32_t>(rows)));
+  if (plan_scratch_.size() < bytes) plan_scratch_.resize(bytes);
+  const absl::Status status = device_->HostPlan(params, reinterpret_cast<const int32_t*>(lengths),
+                                                static_cast<int32_t>(rows), plan_scratch_.data());
+  if (status.ok()) std::memcpy(&header, plan_scratch_.data(), sizeof(header));
+  return status.ok();
 }
 
 }  // namespace winnow::server

@@ -55,7 +55,12 @@ class LaunchExecutor {
   absl::Status Enqueue(StagedLaunch& launch, Run& run);
   absl::Status EnqueueSteps(const StagedLaunch& launch, Run& run);
   void FinishItems(const StagedLaunch& launch, const Run& run);
+  // Rows by route, from the plan that a step was given or from the one the device makes for lengths
+  // that the host can see. Lengths in a GPU's memory stay uncounted without a plan: reading them
+  // back would cost more than the selection.
   void CountRoutes(const StagedLaunch& launch, size_t item);
+  bool PlanOnHost(const PlanParams& params, int64_t rows, const std::byte* lengths,
+                  PlanHeader& header);
 
   Device* const device_;
   MemoryPool* const staging_;

@@ -41,6 +41,8 @@ StagedLaunch::StagedLaunch(absl::Span<WorkItem* const> items, bool host_memory)
     : items_(items), host_memory_(host_memory), places_(items.size()) {
   for (size_t item = 0; item < items.size(); ++item) {
     places_[item].resize(items[item]->steps.size());
+    items[item]->results.clear();
+    items[item]->results.resize(items[item]->steps.size());
     first_copy_of_item_ = copies_.size();
     for (size_t step = 0; step < items[item]->steps.size(); ++step) PlaceStep(item, step);
   }
@@ -63,6 +65,13 @@ Place StagedLaunch::Reserve(Place::Section section, int64_t bytes, int64_t row_s
 void StagedLaunch::PlaceStep(size_t item, size_t step_index) {
   const Step& step = items_[item]->steps[step_index];
   StepPlaces& places = places_[item][step_index];
+  StepResult& result = items_[item]->results[step_index];
+  // Moving a short string moves its bytes, and the device writes to where they are.
+  result.outputs.reserve(kOutputNames);
+  ForEachOutput(step, [&](OutputName name, const OutputRef& output) {
+    if (!output.wanted()) return;
+    places.OutputAt(name) = PlaceOutput(output, ShapeOf(step, name), name, result);
+  });
   places.runs = RowsOf(step) > 0;
   if (!places.runs) return;
   ForEachInput(step, [&](absl::string_view field, const TensorRef& tensor) {
@@ -74,9 +83,6 @@ void StagedLaunch::PlaceStep(size_t item, size_t step_index) {
     if (field == "index_offsets") places.index_offsets = place;
     if (field == "page_table.table") places.table = place;
     if (field == "page_table.row_indices") places.table_rows = place;
-  });
-  ForEachOutput(step, [&](OutputName name, const OutputRef& output) {
-    if (output.wanted()) places.OutputAt(name) = PlaceOutput(output, ShapeOf(step, name), name);
   });
   places.report = Reserve(Place::Section::kReports, sizeof(SegmentReport), 0);
   PlacePlan(step, places);
@@ -130,21 +136,19 @@ Place StagedLaunch::CompactOnDevice(const TensorRef& tensor) {
   return to;
 }
 
-Place StagedLaunch::PlaceOutput(const OutputRef& output, const OutputShape& shape,
-                                OutputName name) {
+Place StagedLaunch::PlaceOutput(const OutputRef& output, const OutputShape& shape, OutputName name,
+                                StepResult& result) {
   Place place;
   switch (output.placement) {
     case OutputRef::Placement::kAbsent:
       return place;
-    case OutputRef::Placement::kDevice:
-      return InPlace(output.data, RowStride(output, shape));
     case OutputRef::Placement::kInline:
-      // Bind fills in the address of the reply's bytes.
-      if (host_memory_) return InPlace(nullptr, shape.columns);
-      place = Reserve(Place::Section::kDownload, shape.bytes(), shape.columns);
+      place = PlaceInline(shape, name, result);
       break;
+    case OutputRef::Placement::kDevice:
+      return PlaceInMemory(output, shape, name);
     case OutputRef::Placement::kHost:
-      if (host_memory_) return InPlace(output.data, RowStride(output, shape));
+      if (host_memory_) return PlaceInMemory(output, shape, name);
       place = Reserve(Place::Section::kDownload, shape.bytes(), shape.columns);
       break;
     case OutputRef::Placement::kKeep:
@@ -153,8 +157,38 @@ Place StagedLaunch::PlaceOutput(const OutputRef& output, const OutputShape& shap
   }
   // Keys past a row's blocks and of skipped rows are not written, and what another request left
   // there must not show.
-  if (name == OutputName::kKeys) clearings_.push_back({.place = place, .bytes = shape.bytes()});
+  if (name == OutputName::kKeys && place.section != Place::Section::kInPlace) {
+    clearings_.push_back({.place = place, .bytes = shape.bytes()});
+  }
   return place;
+}
+
+Place StagedLaunch::PlaceInline(const OutputShape& shape, OutputName name, StepResult& result) {
+  OutputTensor& tensor = result.outputs.emplace_back();
+  tensor.name = name;
+  tensor.dtype = shape.dtype;
+  tensor.rows = shape.rows;
+  tensor.columns = shape.columns;
+  if (!host_memory_) return Reserve(Place::Section::kDownload, shape.bytes(), shape.columns);
+  tensor.data.resize(shape.bytes());
+  return InPlace(reinterpret_cast<std::byte*>(tensor.data.data()), shape.columns);
+}
+
+// Where the device writes. It knows no gaps between the entries of a vector, and any output of one
+// column may be a later step's vector; keys may not, and those not written must stay as they were.
+Place StagedLaunch::PlaceInMemory(const OutputRef& output, const OutputShape& shape,
+                                  OutputName name) {
+  const int64_t stride = RowStride(output, shape);
+  if (shape.columns > 1 || stride == 1 || shape.rows <= 1 || name == OutputName::kKeys) {
+    return InPlace(output.data, stride);
+  }
+  const Place from = Reserve(Place::Section::kScratch, shape.bytes(), 1);
+  scatterings_.push_back({.from = from,
+                          .to = output.data,
+                          .to_stride_bytes = stride * SizeOf(shape.dtype),
+                          .entry_bytes = SizeOf(shape.dtype),
+                          .rows = shape.rows});
+  return from;
 }
 
 void StagedLaunch::PlacePlan(const Step& step, StepPlaces& places) {
@@ -202,34 +236,6 @@ const SegmentReport& StagedLaunch::ReportOf(size_t item, size_t step) const {
 void StagedLaunch::Bind(std::byte* device, std::byte* host) {
   device_ = device;
   host_ = host;
-}
-
-void StagedLaunch::MakeResults() {
-  for (size_t item = 0; item < items_.size(); ++item) {
-    items_[item]->results.clear();
-    items_[item]->results.resize(items_[item]->steps.size());
-    for (size_t step = 0; step < items_[item]->steps.size(); ++step) MakeInlineOutputs(item, step);
-  }
-}
-
-void StagedLaunch::MakeInlineOutputs(size_t item, size_t step_index) {
-  const Step& step = items_[item]->steps[step_index];
-  StepResult& result = items_[item]->results[step_index];
-  // Moving a short string moves its bytes, and the device writes to where they are.
-  result.outputs.reserve(kOutputNames);
-  ForEachOutput(step, [&](OutputName name, const OutputRef& output) {
-    if (output.placement != OutputRef::Placement::kInline) return;
-    const OutputShape shape = ShapeOf(step, name);
-    OutputTensor& tensor = result.outputs.emplace_back();
-    tensor.name = name;
-    tensor.dtype = shape.dtype;
-    tensor.rows = shape.rows;
-    tensor.columns = shape.columns;
-    if (!host_memory_) return;
-    tensor.data.resize(shape.bytes());
-    places_[item][step_index].OutputAt(name).in_place =
-        reinterpret_cast<std::byte*>(tensor.data.data());
-  });
 }
 
 void StagedLaunch::CopyIn() {

@@ -55,6 +55,7 @@ struct StepPlaces {
 class StagedLaunch {
  public:
   // With `host_memory` the device reads and writes host memory, and only what is misaligned moves.
+  // Makes room for inline outputs in the items' results.
   StagedLaunch(absl::Span<WorkItem* const> items, bool host_memory);
 
   int64_t upload_and_report_bytes() const { return reports_at_ + sizes_[1]; }
@@ -63,8 +64,6 @@ class StagedLaunch {
   int64_t total_bytes() const { return scratch_at_ + sizes_[3]; }
   int64_t reports_at() const { return reports_at_; }
 
-  // Makes room for inline outputs in the items' results. Once, before Bind.
-  void MakeResults();
   // The launch's memory on the device, and its mirror (the same address with host_memory). May be
   // called again with other addresses.
   void Bind(std::byte* device, std::byte* host);
@@ -89,6 +88,15 @@ class StagedLaunch {
     Place to;
   };
   absl::Span<const Compaction> compactions() const { return compactions_; }
+  // Vectors whose entries go to places with gaps; copied after the last step.
+  struct Scattering {
+    Place from;
+    std::byte* to = nullptr;
+    int64_t to_stride_bytes = 0;
+    int64_t entry_bytes = 0;
+    int64_t rows = 0;
+  };
+  absl::Span<const Scattering> scatterings() const { return scatterings_; }
   // Regions that hold zeros before the first step, because a step may leave part of them untouched.
   struct Clearing {
     Place place;
@@ -110,10 +118,12 @@ class StagedLaunch {
   Place PlaceInput(const TensorRef& tensor, size_t item, bool is_vector);
   Place StageFromHost(const TensorRef& tensor);
   Place CompactOnDevice(const TensorRef& tensor);
-  Place PlaceOutput(const OutputRef& output, const OutputShape& shape, OutputName name);
+  Place PlaceOutput(const OutputRef& output, const OutputShape& shape, OutputName name,
+                    StepResult& result);
+  Place PlaceInMemory(const OutputRef& output, const OutputShape& shape, OutputName name);
+  Place PlaceInline(const OutputShape& shape, OutputName name, StepResult& result);
   void PlacePlan(const Step& step, StepPlaces& places);
   std::byte* Resolve(const Place& place, std::byte* base) const;
-  void MakeInlineOutputs(size_t item, size_t step);
   void CopyOutStep(size_t item, size_t step);
 
   const absl::Span<WorkItem* const> items_;
@@ -122,6 +132,7 @@ class StagedLaunch {
   std::vector<CopyFromHost> copies_;
   size_t first_copy_of_item_ = 0;  // while places are chosen
   std::vector<Compaction> compactions_;
+  std::vector<Scattering> scatterings_;
   std::vector<Clearing> clearings_;
   int64_t sizes_[4] = {};  // of the sections
   int64_t reports_at_ = 0, download_at_ = 0, scratch_at_ = 0;

@@ -1,0 +1,27 @@
+// What the reference says about a work item: the same steps, on plain copies of its inputs.
+
+#ifndef WINNOW_TESTS_SERVER_BACKEND_REFERENCE_ITEM_H_
+#define WINNOW_TESTS_SERVER_BACKEND_REFERENCE_ITEM_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/backend/work.h"
+
+namespace winnow::server {
+
+struct ReferenceResult {
+  absl::Status status;
+  std::vector<std::map<OutputName, std::string>> outputs;  // bytes without gaps, for each step
+  std::vector<int32_t> negative_rows;
+};
+
+// Inputs in device memory are read as host memory. Parameters must be deterministic for results to
+// be comparable bit for bit.
+ReferenceResult RunReference(const WorkItem& item);
+
+}  // namespace winnow::server
+
+#endif  // WINNOW_TESTS_SERVER_BACKEND_REFERENCE_ITEM_H_
