@@ -55,8 +55,9 @@ absl::Status CallProgress::Explain(const absl::Status& error) const {
 }
 
 absl::Status CallProgress::TimeoutError() const {
-  std::string message = absl::StrCat("the call took longer than its timeout of ",
-                                     absl::FormatDuration(settings_.timeout));
+  std::string message =
+      absl::StrCat("the call to ", environment_.target, " took longer than its timeout of ",
+                   absl::FormatDuration(settings_.timeout));
   if (!last_transient_.ok()) {
     absl::StrAppend(&message, "; the attempt before failed: ", last_transient_.message());
   }

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# run_example.sh CMAKE BUILD_FOLDER SOURCE_FOLDER COMPILER EXAMPLE [SERVER]: installs the package from BUILD_FOLDER into a
+# fresh folder, builds a copy of examples/EXAMPLE against it there, runs it (with SERVER listening, if given), and checks
+# what it prints. The example must find the package alone: only the prefix is passed on.
+set -euo pipefail
+cmake=$1 build=$2 source=$3 compiler=$4 example=$5 server=${6:-}
+
+folder=$(mktemp -d)
+server_pid=
+finish() {
+  if [[ -n $server_pid ]]; then
+    kill "$server_pid" 2>/dev/null || true
+    wait "$server_pid" 2>/dev/null || true
+  fi
+  rm -rf "$folder"
+}
+trap finish EXIT
+
+"$cmake" --install "$build" --prefix "$folder/prefix" --component winnow_development >/dev/null
+cp -r "$source/examples/$example" "$folder/source"
+
+options=()
+if [[ -z $server ]]; then
+  options=(-DCMAKE_DISABLE_FIND_PACKAGE_gRPC=ON -DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=ON)  # kernels need neither
+fi
+"$cmake" -S "$folder/source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$folder/prefix" "${options[@]}" >"$folder/configure.log" 2>&1 ||
+  { cat "$folder/configure.log"; exit 1; }
+"$cmake" --build "$folder/build" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
+
+arguments=()
+if [[ -n $server ]]; then
+  "$server" --backend=cpu --listen="unix:$folder/server.sock" &
+  server_pid=$!
+  arguments=("unix:$folder/server.sock")
+fi
+"$folder/build/$example" "${arguments[@]}" >"$folder/output"
+diff "$folder/output" - <<'EXPECTED'
+row 0: 1 3 4
+row 1: 0 2 1
+EXPECTED
