@@ -1,7 +1,9 @@
 #include "tests/server/backend/reference_item.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -152,6 +154,18 @@ ReferenceResult RunReference(const WorkItem& item) {
     result.outputs.push_back(step.TakeOutputs());
   }
   return result;
+}
+
+std::string Canonical(OutputName name, std::string bytes) {
+  if (name != OutputName::kKeys) return bytes;
+  for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
+    float key;
+    std::memcpy(&key, bytes.data() + i, sizeof(key));
+    if (std::isnan(key)) key = std::numeric_limits<float>::quiet_NaN();
+    if (key == 0.0f) key = 0.0f;
+    std::memcpy(bytes.data() + i, &key, sizeof(key));
+  }
+  return bytes;
 }
 
 }  // namespace winnow::server

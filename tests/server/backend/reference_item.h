@@ -22,6 +22,10 @@ struct ReferenceResult {
 // be comparable bit for bit.
 ReferenceResult RunReference(const WorkItem& item);
 
+// The bytes of an output with what an operation leaves open made the same: the sign of a zero key
+// and the bits of a NaN key.
+std::string Canonical(OutputName name, std::string bytes);
+
 }  // namespace winnow::server
 
 #endif  // WINNOW_TESTS_SERVER_BACKEND_REFERENCE_ITEM_H_
