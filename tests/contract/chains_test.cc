@@ -95,61 +95,77 @@ struct Steps {
   int64_t counts, reports;
 };
 
+// The chain's steps as a caller would write them, each on what the one before left.
+struct ChainSegments {
+  TopKSegment tokens;
+  BlockAmaxSegment amax;
+  TopKSegment select;
+  SortBlocksSegment sort;
+};
+
+TopKSegment TokenSegment(const PublishSegment& whole, SegmentReport* report) {
+  return {.scores = whole.scores,
+          .row_stride = whole.row_stride,
+          .rows = whole.rows,
+          .columns = whole.columns,
+          .lengths = whole.lengths,
+          .pages = whole.pages,
+          .indices = whole.indices,
+          .slots = whole.slots,
+          .indices_row_stride = whole.indices_row_stride,
+          .slots_row_stride = whole.slots_row_stride,
+          .report = report};
+}
+
+ChainSegments SegmentsOf(const PublishSegment& whole, const Steps& steps, std::byte* base) {
+  auto* const reports = Pointer<SegmentReport>(base, steps.reports);
+  ChainSegments chain{.tokens = TokenSegment(whole, reports)};
+  chain.amax = {.scores = whole.scores,
+                .row_stride = whole.row_stride,
+                .rows = whole.rows,
+                .columns = whole.columns,
+                .lengths = whole.lengths,
+                .keys = Pointer<float>(base, steps.keys.offset),
+                .keys_row_stride = steps.keys.row_stride,
+                .keys_columns = static_cast<int32_t>(steps.keys.columns),
+                .block_counts = Pointer<int32_t>(base, steps.counts),
+                .report = reports + 1};
+  chain.select = {.scores = chain.amax.keys,
+                  .row_stride = chain.amax.keys_row_stride,
+                  .rows = whole.rows,
+                  .columns = chain.amax.keys_columns,
+                  .lengths = chain.amax.block_counts,
+                  .indices = Pointer<int32_t>(base, steps.blocks.offset),
+                  .indices_row_stride = steps.blocks.row_stride,
+                  .report = reports + 2};
+  chain.sort = {.blocks = chain.select.indices,
+                .blocks_row_stride = steps.blocks.row_stride,
+                .rows = whole.rows,
+                .lengths = whole.lengths,
+                .pages = whole.pages,
+                .out_blocks = whole.blocks,
+                .block_slots = whole.block_slots,
+                .candidate_lengths = whole.candidate_lengths,
+                .out_blocks_row_stride = whole.blocks_row_stride,
+                .block_slots_row_stride = whole.block_slots_row_stride,
+                .report = reports + 3};
+  return chain;
+}
+
 absl::Status RunSteps(Executor& executor, const PublishLayout& layout, const Steps& steps,
                       Stream& stream, std::byte* base) {
-  const PublishSegment whole = layout.At(base);
-  auto* const reports = Pointer<SegmentReport>(base, steps.reports);
-  TopKSegment tokens{.scores = whole.scores,
-                     .row_stride = whole.row_stride,
-                     .rows = whole.rows,
-                     .columns = whole.columns,
-                     .lengths = whole.lengths,
-                     .pages = whole.pages,
-                     .indices = whole.indices,
-                     .slots = whole.slots,
-                     .indices_row_stride = whole.indices_row_stride,
-                     .slots_row_stride = whole.slots_row_stride,
-                     .report = reports};
-  BlockAmaxSegment amax{.scores = whole.scores,
-                        .row_stride = whole.row_stride,
-                        .rows = whole.rows,
-                        .columns = whole.columns,
-                        .lengths = whole.lengths,
-                        .keys = Pointer<float>(base, steps.keys.offset),
-                        .keys_row_stride = steps.keys.row_stride,
-                        .keys_columns = static_cast<int32_t>(steps.keys.columns),
-                        .block_counts = Pointer<int32_t>(base, steps.counts),
-                        .report = reports + 1};
-  TopKSegment select{.scores = amax.keys,
-                     .row_stride = amax.keys_row_stride,
-                     .rows = whole.rows,
-                     .columns = amax.keys_columns,
-                     .lengths = amax.block_counts,
-                     .indices = Pointer<int32_t>(base, steps.blocks.offset),
-                     .indices_row_stride = steps.blocks.row_stride,
-                     .report = reports + 2};
-  SortBlocksSegment sort{.blocks = select.indices,
-                         .blocks_row_stride = steps.blocks.row_stride,
-                         .rows = whole.rows,
-                         .lengths = whole.lengths,
-                         .pages = whole.pages,
-                         .out_blocks = whole.blocks,
-                         .block_slots = whole.block_slots,
-                         .candidate_lengths = whole.candidate_lengths,
-                         .out_blocks_row_stride = whole.blocks_row_stride,
-                         .block_slots_row_stride = whole.block_slots_row_stride,
-                         .report = reports + 3};
+  const ChainSegments chain = SegmentsOf(layout.At(base), steps, base);
   const TopKParams token_params{.k = 512, .deterministic = true};
   const TopKParams block_params{.k = kBlocks, .deterministic = true};
   Device& device = executor.device();
   WINNOW_ASSIGN_OR_RETURN(
       const auto workspace,
-      executor.Workspace(std::max(device.TopKWorkspaceBytes(token_params, {&tokens, 1}),
-                                  device.TopKWorkspaceBytes(block_params, {&select, 1}))));
-  WINNOW_RETURN_IF_ERROR(device.TopK(stream, token_params, {&tokens, 1}, workspace));
-  WINNOW_RETURN_IF_ERROR(device.BlockAmax(stream, {}, {&amax, 1}));
-  WINNOW_RETURN_IF_ERROR(device.TopK(stream, block_params, {&select, 1}, workspace));
-  return device.SortCandidateBlocks(stream, {.width = kBlocks}, {&sort, 1});
+      executor.Workspace(std::max(device.TopKWorkspaceBytes(token_params, {&chain.tokens, 1}),
+                                  device.TopKWorkspaceBytes(block_params, {&chain.select, 1}))));
+  WINNOW_RETURN_IF_ERROR(device.TopK(stream, token_params, {&chain.tokens, 1}, workspace));
+  WINNOW_RETURN_IF_ERROR(device.BlockAmax(stream, {}, {&chain.amax, 1}));
+  WINNOW_RETURN_IF_ERROR(device.TopK(stream, block_params, {&chain.select, 1}, workspace));
+  return device.SortCandidateBlocks(stream, {.width = kBlocks}, {&chain.sort, 1});
 }
 
 TEST_P(ContractTest, PublishEqualsItsSteps) {

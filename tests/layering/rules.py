@@ -19,7 +19,8 @@ LAYERS = {
     'kernels/cuda/runtime': {'kernels/include', 'kernels', 'kernels/cuda/tuning'},
     'kernels/cuda/block': {'kernels/include', 'kernels/cuda/primitives'},
     'kernels/cuda/kernel': {'kernels/include', 'kernels/cuda/primitives', 'kernels/cuda/block', 'kernels/cuda/tuning'},
-    'kernels/cuda/launch': {'kernels/include', 'kernels', 'kernels/cuda/primitives', 'kernels/cuda/block',
+    'kernels/cuda/testing': {'kernels/include', 'kernels/cuda/tuning'},  # overrides that only tests call
+    'kernels/cuda/launch': {'kernels/include', 'kernels', 'kernels/cuda/testing', 'kernels/cuda/primitives', 'kernels/cuda/block',
                             'kernels/cuda/kernel', 'kernels/cuda/tuning', 'kernels/cuda/runtime'},
     'kernels/cuda/instantiate': {'kernels/include', 'kernels', 'kernels/cuda/primitives', 'kernels/cuda/block',
                                  'kernels/cuda/kernel', 'kernels/cuda/tuning', 'kernels/cuda/runtime',
