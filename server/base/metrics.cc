@@ -111,24 +111,34 @@ void MetricsRegistry::AddCallback(CallbackKind kind, absl::string_view name, abs
 }
 
 std::string MetricsRegistry::Text() const {
+  // Families and series stay where they are; callbacks run without the lock.
+  std::vector<std::pair<const Family*, std::vector<const Series*>>> families;
+  {
+    absl::MutexLock lock(&mu_);
+    for (const auto& family : families_) {
+      families.emplace_back(family.get(), std::vector<const Series*>());
+      for (const auto& series : family->series) families.back().second.push_back(series.get());
+    }
+  }
   std::string text;
-  absl::MutexLock lock(&mu_);
-  for (const auto& family : families_) {
+  for (const auto& [family, all_series] : families) {
     absl::StrAppend(&text, "# HELP ", family->name, " ",
                     absl::StrReplaceAll(family->help, {{"\\", "\\\\"}, {"\n", "\\n"}}), "\n# TYPE ",
                     family->name, " ", family->type, "\n");
-    for (const auto& series : family->series) {
-      if (series->histogram != nullptr) {
-        AppendHistogram(family->name, series->labels, *series->histogram, text);
-        continue;
-      }
-      absl::StrAppend(&text, family->name, LabelText(series->labels), " ");
-      if (series->counter != nullptr) absl::StrAppend(&text, series->counter->value(), "\n");
-      if (series->gauge != nullptr) absl::StrAppend(&text, series->gauge->value(), "\n");
-      if (series->read) absl::StrAppend(&text, series->read(), "\n");
-    }
+    for (const Series* series : all_series) AppendSeries(family->name, *series, text);
   }
   return text;
+}
+
+void MetricsRegistry::AppendSeries(absl::string_view name, const Series& series,
+                                   std::string& text) {
+  if (series.histogram != nullptr) {
+    return AppendHistogram(name, series.labels, *series.histogram, text);
+  }
+  absl::StrAppend(&text, name, LabelText(series.labels), " ");
+  if (series.counter != nullptr) absl::StrAppend(&text, series.counter->value(), "\n");
+  if (series.gauge != nullptr) absl::StrAppend(&text, series.gauge->value(), "\n");
+  if (series.read) absl::StrAppend(&text, series.read(), "\n");
 }
 
 }  // namespace winnow::server

@@ -102,6 +102,7 @@ class MetricsRegistry {
   struct Series;
   Series& FindOrAdd(absl::string_view name, absl::string_view help, absl::string_view type,
                     MetricLabels labels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static void AppendSeries(absl::string_view name, const Series& series, std::string& text);
 
   mutable absl::Mutex mu_;
   std::vector<std::unique_ptr<Family>> families_ ABSL_GUARDED_BY(mu_);
