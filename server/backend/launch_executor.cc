@@ -174,11 +174,11 @@ absl::Status LaunchExecutor::Enqueue(StagedLaunch& launch, Run& run) {
                                              launch.OnDevice(vector.from), vector.entry_bytes,
                                              vector.entry_bytes, vector.rows));
   }
-  WINNOW_RETURN_IF_ERROR(finished_->Record(*stream_));
-  if (pinned_ == nullptr) return absl::OkStatus();
-  WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, run.host_memory->data() + launch.reports_at(),
-                                       device + launch.reports_at(),
-                                       launch.report_and_download_bytes()));
+  if (pinned_ != nullptr) {
+    WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, run.host_memory->data() + launch.reports_at(),
+                                         device + launch.reports_at(),
+                                         launch.report_and_download_bytes()));
+  }
   return finished_->Record(*stream_);
 }
 

@@ -28,10 +28,10 @@ struct SchedulerOptions {
   int64_t interactive_rows = 64;                  // tasks of at most so many rows are interactive
   int64_t interactive_bytes = int64_t{32} << 20;  // and of at most so many input bytes
   // Bulk tasks are cut into launches of at most so many rows and input bytes: what a small task may
-  // have to wait for.
-  int64_t bulk_launch_rows = 256;
-  int64_t bulk_launch_bytes = int64_t{4} << 20;
-  int32_t max_bulk_launches = 1;     // of bulk work in flight at once
+  // have to wait for. 0: chosen for the device, a fraction of a millisecond of its time.
+  int64_t bulk_launch_rows = 0;
+  int64_t bulk_launch_bytes = 0;
+  int32_t max_bulk_launches = 0;     // of bulk work in flight at once; 0: chosen for the device
   int32_t interactive_per_bulk = 8;  // after so many interactive launches a waiting bulk one goes
 };
 
@@ -54,7 +54,8 @@ using TaskId = int64_t;
 
 class Scheduler {
  public:
-  // `backend` and `clock` outlive the scheduler. Options below 1 count as 1.
+  // `backend` and `clock` outlive the scheduler. Options below 1 count as 1, but for
+  // those where 0 has a meaning.
   static std::unique_ptr<Scheduler> Create(SchedulerOptions options, Backend* backend,
                                            Clock* clock);
   virtual ~Scheduler() = default;  // Drain first

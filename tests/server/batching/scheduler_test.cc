@@ -362,6 +362,29 @@ TEST_F(SchedulerTest, ATaskMaySubmitAnotherFromItsCallback) {
   second_done.WaitForNotification();
 }
 
+TEST_F(SchedulerTest, AFlowThatFloodsTheQueueDoesNotDelayAnother) {
+  Start(1, {.max_batch_items = 1});
+  for (int i = 0; i < 20; ++i) Submit(MakeTask(1));
+  Outcome& late = Submit(MakeTask(2));
+  for (int i = 0; i < 3; ++i) backend_->CompleteOldest();
+  EXPECT_OK(late.Await());
+  CompleteAll();
+}
+
+TEST_F(SchedulerTest, InsideAFlowTheEarliestDeadlineIsLaunchedFirst) {
+  Start(1, {.max_batch_items = 1});
+  Submit(MakeTask());
+  Outcome& patient = Submit(MakeTask());
+  auto task = MakeTask();
+  task->deadline = clock_.Now() + absl::Seconds(5);
+  Outcome& urgent = Submit(std::move(task));
+  backend_->CompleteOldest();
+  backend_->CompleteOldest();
+  EXPECT_OK(urgent.Await());
+  EXPECT_FALSE(patient.done.HasBeenNotified());
+  CompleteAll();
+}
+
 TEST_F(SchedulerTest, CountersAddUp) {
   Start(1, {.max_queued_tasks = 3});
   Submit(MakeTask());
