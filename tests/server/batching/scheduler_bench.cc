@@ -1,7 +1,9 @@
 // What queueing, batching and the backend cost for the smallest TopK: one row of 64 scores, k 8, on
 // the CPU. Kernel time is part of it (well below a microsecond); gRPC is not.
 //
-//   scheduler_bench [ITEMS]      prints microseconds per item with 1, 16 and 64 requests in flight
+//   scheduler_bench [ITEMS]      prints microseconds per item with 1, 16 and 64 requests in flight,
+//                                then the latency of a row of 16K scores every 2 ms, alone and
+//                                beside tasks of 2,048 such rows, one of which is always in flight
 
 #include <algorithm>
 #include <atomic>
@@ -9,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "server/backend/backend_factory.h"
 #include "server/backend/work_key.h"
 #include "server/batching/scheduler.h"
@@ -73,6 +77,75 @@ class Load {
   std::vector<double> latencies_ ABSL_GUARDED_BY(mu_);
 };
 
+// One small task every 2 ms; latencies in microseconds.
+std::vector<double> Decode(Scheduler* scheduler, int64_t count) {
+  std::vector<double> latencies;
+  for (int64_t i = 0; i < count; ++i) {
+    auto task = std::make_unique<Task>();
+    task->work = MakeTopKItem(1, 16384, 512);
+    task->flow_id = 1;
+    const auto start = SteadyClock::now();
+    absl::Notification done;
+    task->done = [&](std::unique_ptr<Task>) {
+      latencies.push_back(MicrosSince(start));
+      done.Notify();
+    };
+    if (!scheduler->Submit(task).ok()) std::abort();
+    done.WaitForNotification();
+    std::this_thread::sleep_until(start + std::chrono::milliseconds(2));
+  }
+  std::sort(latencies.begin(), latencies.end());
+  return latencies;
+}
+
+// Keeps one large task in flight while it lives.
+class Prefill {
+ public:
+  explicit Prefill(Scheduler* scheduler) : scheduler_(scheduler) {
+    task_ = std::make_unique<Task>();
+    task_->work = MakeTopKItem(2048, 16384, 512);
+    task_->flow_id = 2;
+    Again();
+  }
+  ~Prefill() {
+    stop_ = true;
+    stopped_.WaitForNotification();
+  }
+  int64_t tasks() const { return tasks_; }
+
+ private:
+  void Again() {
+    task_->done = [this](std::unique_ptr<Task> finished) {
+      ++tasks_;
+      if (stop_) return stopped_.Notify();
+      finished->work.results.clear();
+      task_ = std::move(finished);
+      Again();
+    };
+    if (!scheduler_->Submit(task_).ok()) std::abort();
+  }
+
+  Scheduler* const scheduler_;
+  std::unique_ptr<Task> task_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<int64_t> tasks_ = 0;
+  absl::Notification stopped_;
+};
+
+void PrintDecode(const char* name, const std::vector<double>& latencies, int64_t prefills) {
+  std::printf("%s,%.1f,%.1f,%ld\n", name, latencies[latencies.size() / 2],
+              latencies[latencies.size() * 99 / 100], static_cast<long>(prefills));
+}
+
+void DecodeBesidePrefill(Scheduler* scheduler) {
+  constexpr int64_t kRequests = 1000;
+  std::printf("decode,median_micros,p99_micros,prefill_tasks\n");
+  PrintDecode("alone", Decode(scheduler, kRequests), 0);
+  Prefill prefill(scheduler);
+  const std::vector<double> latencies = Decode(scheduler, kRequests);
+  PrintDecode("beside_prefill", latencies, prefill.tasks());
+}
+
 int Main(int64_t items) {
   auto backend = OpenBackend({.kind = "cpu", .buffer_pool_bytes = 1 << 20});
   if (!backend.ok()) return 1;
@@ -92,6 +165,7 @@ int Main(int64_t items) {
                 static_cast<double>(after.batched_tasks - before.batched_tasks) /
                     static_cast<double>(after.batches - before.batches));
   }
+  DecodeBesidePrefill(scheduler.get());
   scheduler->Drain(absl::InfiniteFuture());
   return 0;
 }
