@@ -86,7 +86,10 @@ class BackendContractTest : public ::testing::TestWithParam<Kind> {
   void ExpectEqual(const WorkItem& item, const ReferenceResult& expected) {
     if (!expected.status.ok()) {
       EXPECT_EQ(item.status.code(), expected.status.code()) << item.status;
-      EXPECT_EQ(item.status.message(), expected.status.message());
+      // Of several faults a GPU reports whichever its blocks find first.
+      if (GetParam() != Kind::kCuda) {
+        EXPECT_EQ(item.status.message(), expected.status.message());
+      }
       return;
     }
     ASSERT_OK(item.status);
@@ -119,7 +122,7 @@ TEST_P(BackendContractTest, RandomBatchesEqualTheReference) {
     std::vector<ReferenceResult> expected;
     for (int64_t i = random.Between(1, 6); i > 0; --i) {
       WorkItem item = maker.Make();
-      ReferenceResult reference = RunReference(item);
+      ReferenceResult reference = RunReference(item, backend_.get());
       const absl::Status checked = CheckItem(item);
       if (!checked.ok()) {
         // Known before the launch. Page ids are the only thing that the host is stricter about.

@@ -19,8 +19,8 @@ using StepOutputs = std::map<OutputName, std::string>;
 // Inputs and outputs of one step without gaps, in vectors of their own.
 class PlainStep {
  public:
-  PlainStep(const Step& step, const std::vector<StepOutputs>& earlier)
-      : step_(step), earlier_(earlier) {
+  PlainStep(const Step& step, const std::vector<StepOutputs>& earlier, Backend* backend)
+      : step_(step), earlier_(earlier), backend_(backend) {
     ForEachOutput(step, [&](OutputName name, const OutputRef& output) {
       if (output.wanted()) outputs_[name].resize(ShapeOf(step, name).bytes(), '\0');
     });
@@ -41,7 +41,13 @@ class PlainStep {
     } else {
       for (int64_t row = 0; row < tensor.rows; ++row) {
         const int64_t stride = RowStride(tensor) * SizeOf(tensor.dtype);
-        std::memcpy(to + row * row_bytes, tensor.data + row * stride, row_bytes);
+        const std::byte* from = tensor.data + row * stride;
+        if (tensor.source == TensorRef::Source::kDevice) {
+          backend_->CopyToHost(reinterpret_cast<std::byte*>(to) + row * row_bytes, from, row_bytes)
+              .IgnoreError();
+        } else {
+          std::memcpy(to + row * row_bytes, from, row_bytes);
+        }
       }
     }
     copies_.push_back(std::move(copy));
@@ -132,6 +138,7 @@ class PlainStep {
  private:
   const Step& step_;
   const std::vector<StepOutputs>& earlier_;
+  Backend* const backend_;
   std::vector<std::unique_ptr<std::vector<int64_t>>> copies_;
   StepOutputs outputs_;
   SegmentReport report_;
@@ -139,10 +146,10 @@ class PlainStep {
 
 }  // namespace
 
-ReferenceResult RunReference(const WorkItem& item) {
+ReferenceResult RunReference(const WorkItem& item, Backend* backend) {
   ReferenceResult result;
   for (size_t i = 0; i < item.steps.size(); ++i) {
-    PlainStep step(item.steps[i], result.outputs);
+    PlainStep step(item.steps[i], result.outputs, backend);
     absl::Status status = step.Run();
     if (status.ok()) status = StatusFromFault(step.report().fault);
     if (!status.ok() && result.status.ok()) {

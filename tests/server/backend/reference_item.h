@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/backend/backend.h"
 #include "server/backend/work.h"
 
 namespace winnow::server {
@@ -18,9 +19,9 @@ struct ReferenceResult {
   std::vector<int32_t> negative_rows;
 };
 
-// Inputs in device memory are read as host memory. Parameters must be deterministic for results to
-// be comparable bit for bit.
-ReferenceResult RunReference(const WorkItem& item);
+// Inputs in device memory are read through `backend`, which may be null when there are none.
+// Parameters must be deterministic for results to be comparable bit for bit.
+ReferenceResult RunReference(const WorkItem& item, Backend* backend);
 
 // The bytes of an output with what an operation leaves open made the same: the sign of a zero key
 // and the bits of a NaN key.

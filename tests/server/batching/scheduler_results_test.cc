@@ -57,7 +57,7 @@ class SchedulerResultsTest : public ::testing::Test {
     auto task = std::make_unique<Task>();
     task->work = maker.Make(rows);
     if (!CheckItem(task->work).ok()) return nullptr;
-    request.expected = RunReference(task->work);
+    request.expected = RunReference(task->work, nullptr);
     task->done = [&request](std::unique_ptr<Task> finished) {
       request.task = std::move(finished);
       request.done.Notify();
