@@ -1,0 +1,129 @@
+// Tasks that end without a launch: expired, cancelled, of an ended flow, drained.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/server/batching/scheduler_fixture.h"
+
+namespace winnow::server {
+namespace {
+
+using ::testing::ElementsAre;
+using winnow::testing::FailsWith;
+
+TEST_F(SchedulerTest, ATaskWhoseDeadlineHasPassedIsRefused) {
+  Start();
+  auto task = MakeTask();
+  task->deadline = clock_.Now();
+  Outcome outcome;
+  EXPECT_THAT(TrySubmit(task, outcome), FailsWith(ErrorReason::kDeadlineExpired, ""));
+  EXPECT_NE(task, nullptr);
+  EXPECT_EQ(scheduler_->stats().expired, 1);
+}
+
+TEST_F(SchedulerTest, AQueuedTaskExpiresByTheTimerAndIsNeverLaunched) {
+  Start();
+  Submit(MakeTask());
+  auto task = MakeTask();
+  task->deadline = clock_.Now() + absl::Seconds(5);
+  Outcome& expiring = Submit(std::move(task));
+  clock_.AwaitTimers(1);
+  clock_.Advance(absl::Seconds(5));
+  EXPECT_THAT(expiring.Await(), FailsWith(ErrorReason::kDeadlineExpired, ""));
+  CompleteAll();
+  EXPECT_THAT(ItemsOfLaunches(), ElementsAre(1));
+}
+
+TEST_F(SchedulerTest, NoTimerRunsWhileNothingWaits) {
+  Start();
+  auto task = MakeTask();
+  task->deadline = clock_.Now() + absl::Seconds(5);
+  Submit(std::move(task));
+  CompleteAll();
+  EXPECT_EQ(clock_.pending_timers(), 0);
+  Submit(MakeTask());
+  Submit(MakeTask());  // waits, but for ever
+  EXPECT_EQ(clock_.pending_timers(), 0);
+  CompleteAll();
+}
+
+TEST_F(SchedulerTest, ACancelledTaskIsNeverLaunched) {
+  Start();
+  Outcome& running = Submit(MakeTask());
+  Outcome& queued = Submit(MakeTask());
+  EXPECT_TRUE(scheduler_->Cancel(queued.id));
+  EXPECT_THAT(queued.Await(), FailsWith(ErrorReason::kRequestCancelled, ""));
+  EXPECT_FALSE(scheduler_->Cancel(queued.id));
+  EXPECT_FALSE(scheduler_->Cancel(running.id));
+  EXPECT_FALSE(scheduler_->Cancel(12345));
+  CompleteAll();
+  EXPECT_OK(running.Await());
+  EXPECT_THAT(ItemsOfLaunches(), ElementsAre(1));
+}
+
+TEST_F(SchedulerTest, EndingAFlowDropsItsQueueAndReportsIdleAfterItsRunningWork) {
+  Start();
+  Outcome& running = Submit(MakeTask(7));
+  Outcome& queued = Submit(MakeTask(7));
+  Outcome& other = Submit(MakeTask(8));
+  absl::Notification idle;
+  scheduler_->EndFlow(7, [&] {
+    EXPECT_TRUE(running.done.HasBeenNotified());
+    idle.Notify();
+  });
+  EXPECT_THAT(queued.Await(), FailsWith(ErrorReason::kRequestCancelled, ""));
+  EXPECT_FALSE(idle.HasBeenNotified());
+  backend_->CompleteOldest();
+  idle.WaitForNotification();
+  CompleteAll();
+  EXPECT_OK(other.Await());
+}
+
+TEST_F(SchedulerTest, EndingAFlowWithoutWorkReportsIdle) {
+  Start();
+  absl::Notification idle;
+  scheduler_->EndFlow(99, [&] { idle.Notify(); });
+  idle.WaitForNotification();
+}
+
+TEST_F(SchedulerTest, DrainFinishesWhatIsThereAndRefusesTheRest) {
+  Start();
+  Outcome& running = Submit(MakeTask());
+  Outcome& queued = Submit(MakeTask());
+  std::thread drain([&] { scheduler_->Drain(absl::InfiniteFuture()); });
+  absl::Status status;
+  while (!absl::IsUnavailable(status)) {  // until the drain has begun
+    auto task = MakeTask(9);
+    status = TrySubmit(task, outcomes_.emplace_back()).status();
+  }
+  EXPECT_THAT(status, FailsWith(ErrorReason::kServerDraining, ""));
+  backend_->CompleteOldest();
+  while (!queued.done.HasBeenNotified()) {
+    if (backend_->in_flight() > 0) backend_->CompleteOldest();
+  }
+  CompleteAll();
+  drain.join();
+  EXPECT_OK(running.Await());
+  EXPECT_OK(queued.Await());
+}
+
+TEST_F(SchedulerTest, ADrainPastItsDeadlineFailsWhatIsQueuedAndWaitsForWhatRuns) {
+  Start();
+  Outcome& running = Submit(MakeTask());
+  Outcome& queued = Submit(MakeTask());
+  std::thread drain([&] { scheduler_->Drain(clock_.Now() + absl::Seconds(30)); });
+  clock_.AwaitTimers(1);
+  clock_.Advance(absl::Seconds(30));
+  EXPECT_THAT(queued.Await(), FailsWith(ErrorReason::kServerDraining, ""));
+  EXPECT_FALSE(running.done.HasBeenNotified());
+  backend_->CompleteOldest();
+  drain.join();
+  EXPECT_OK(running.Await());
+  EXPECT_EQ(scheduler_->stats().running_tasks, 0);
+  EXPECT_EQ(scheduler_->stats().queued_tasks, 0);
+}
+
+}  // namespace
+}  // namespace winnow::server
