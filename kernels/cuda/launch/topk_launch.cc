@@ -59,48 +59,52 @@ TopKWork WorkOf(const TopKParams& params, absl::Span<const TopKSegment> segments
   return work;
 }
 
+TopKPolicy PolicyFor(const DeviceTraits& traits, const TopKParams& params,
+                     absl::Span<const TopKSegment> segments) {
+  const TopKWork work = WorkOf(params, segments);
+  const std::optional<TopKRoute> forced = ForcedTopKRoute();
+  return forced.has_value() ? PolicyForRoute(*forced, traits, work)
+                            : ChooseTopKPolicy(traits, work);
+}
+
 // How a launch will run, and where its workspace holds what.
-struct TopKLaunch {
-  TopKWork work;
+struct TopKLayout {
   TopKPolicy policy;
   TopKKernels kernels;
+  int64_t rows = 0;
   int64_t survivors_at = 0;
   int64_t counts_at = 0;
   int64_t workspace_bytes = 0;
 };
 
-TopKLaunch LayOut(const DeviceTraits& traits, const TopKParams& params,
+TopKLayout LayOut(const TopKPolicy& policy, const TopKParams& params,
                   absl::Span<const TopKSegment> segments) {
-  TopKLaunch launch;
-  launch.work = WorkOf(params, segments);
-  const std::optional<TopKRoute> forced = ForcedTopKRoute();
-  launch.policy = forced.has_value() ? PolicyForRoute(*forced, traits, launch.work)
-                                     : ChooseTopKPolicy(traits, launch.work);
-  launch.kernels = KernelsFor(params.dtype, launch.policy);
-  launch.survivors_at = Aligned(SegmentTableBytes(segments));
-  const int64_t lists = launch.kernels.capacity > 0 ? launch.work.rows * launch.policy.split : 0;
-  launch.counts_at =
-      launch.survivors_at + Aligned(lists * launch.kernels.capacity * int64_t{sizeof(Candidate)});
-  launch.workspace_bytes = launch.counts_at + Aligned(lists * int64_t{sizeof(int32_t)});
-  return launch;
+  TopKLayout layout{.policy = policy, .kernels = KernelsFor(params.dtype, policy)};
+  for (const TopKSegment& segment : segments) layout.rows += segment.rows;
+  layout.survivors_at = Aligned(SegmentTableBytes(segments));
+  const int64_t capacity = layout.kernels.capacity;
+  const int64_t lists = capacity > 0 ? layout.rows * policy.split : 0;
+  layout.counts_at = layout.survivors_at + Aligned(lists * capacity * int64_t{sizeof(Candidate)});
+  layout.workspace_bytes = layout.counts_at + Aligned(lists * int64_t{sizeof(int32_t)});
+  return layout;
 }
 
 Order OutputOrder(const TopKParams& params) {
   return params.deterministic && params.order == Order::kAny ? Order::kPosition : params.order;
 }
 
-TopKBatch MakeBatch(const TopKParams& params, const TopKLaunch& launch, std::byte* workspace) {
+TopKBatch MakeBatch(const TopKParams& params, const TopKLayout& layout, std::byte* workspace) {
   TopKBatch batch;
   batch.k = params.k;
   batch.dtype = static_cast<int32_t>(params.dtype);
   batch.order = static_cast<int32_t>(OutputOrder(params));
   batch.deterministic = params.deterministic;
-  batch.release_early = launch.policy.release_early;
-  batch.pool_threshold = launch.policy.pool_threshold;
-  batch.split = launch.policy.split;
-  if (launch.kernels.capacity > 0) {
-    batch.survivors = reinterpret_cast<Candidate*>(workspace + launch.survivors_at);
-    batch.survivor_counts = reinterpret_cast<int32_t*>(workspace + launch.counts_at);
+  batch.release_early = layout.policy.release_early;
+  batch.pool_threshold = layout.policy.pool_threshold;
+  batch.split = layout.policy.split;
+  if (layout.kernels.capacity > 0) {
+    batch.survivors = reinterpret_cast<Candidate*>(workspace + layout.survivors_at);
+    batch.survivor_counts = reinterpret_cast<int32_t*>(workspace + layout.counts_at);
   }
   return batch;
 }
@@ -142,22 +146,34 @@ cudaError_t PrepareTopK() {
 
 int64_t TopKWorkspaceBytes(const DeviceTraits& traits, const TopKParams& params,
                            absl::Span<const TopKSegment> segments) {
-  return LayOut(traits, params, segments).workspace_bytes;
+  return TopKWorkspaceBytes(PolicyFor(traits, params, segments), params, segments);
+}
+
+int64_t TopKWorkspaceBytes(const TopKPolicy& policy, const TopKParams& params,
+                           absl::Span<const TopKSegment> segments) {
+  return LayOut(policy, params, segments).workspace_bytes;
 }
 
 cudaError_t LaunchTopK(const LaunchContext& context, const TopKParams& params,
                        absl::Span<const TopKSegment> segments, absl::Span<std::byte> workspace) {
+  return LaunchTopK(context, PolicyFor(context.traits, params, segments), params, segments,
+                    workspace);
+}
+
+cudaError_t LaunchTopK(const LaunchContext& context, const TopKPolicy& policy,
+                       const TopKParams& params, absl::Span<const TopKSegment> segments,
+                       absl::Span<std::byte> workspace) {
   if (segments.empty()) return cudaSuccess;
-  const TopKLaunch launch = LayOut(context.traits, params, segments);
-  TopKBatch batch = MakeBatch(params, launch, workspace.data());
+  const TopKLayout layout = LayOut(policy, params, segments);
+  TopKBatch batch = MakeBatch(params, layout, workspace.data());
   if (const cudaError_t error = StoreSegmentTable(context, segments, workspace.data(), batch);
       error != cudaSuccess) {
     return error;
   }
   const cudaError_t error =
-      LaunchOne(context, launch.kernels.first, launch.work.rows * launch.policy.split, batch);
-  if (error != cudaSuccess || launch.kernels.second.function == nullptr) return error;
-  return LaunchOne(context, launch.kernels.second, launch.work.rows, batch);
+      LaunchOne(context, layout.kernels.first, layout.rows * policy.split, batch);
+  if (error != cudaSuccess || layout.kernels.second.function == nullptr) return error;
+  return LaunchOne(context, layout.kernels.second, layout.rows, batch);
 }
 
 }  // namespace winnow::cuda

@@ -11,6 +11,7 @@
 
 #include "absl/types/span.h"
 #include "kernels/cuda/launch/launch_context.h"
+#include "kernels/cuda/tuning/topk_policy.h"
 #include "winnow/kernels/operations.h"
 
 namespace winnow::cuda {
@@ -29,6 +30,13 @@ int64_t TopKWorkspaceBytes(const DeviceTraits& traits, const TopKParams& params,
 // may be captured into a graph. The span may be destroyed when the call returns.
 cudaError_t LaunchTopK(const LaunchContext& context, const TopKParams& params,
                        absl::Span<const TopKSegment> segments, absl::Span<std::byte> workspace);
+
+// The same with a policy of the caller's choice, for benchmarks that look for a better one.
+int64_t TopKWorkspaceBytes(const TopKPolicy& policy, const TopKParams& params,
+                           absl::Span<const TopKSegment> segments);
+cudaError_t LaunchTopK(const LaunchContext& context, const TopKPolicy& policy,
+                       const TopKParams& params, absl::Span<const TopKSegment> segments,
+                       absl::Span<std::byte> workspace);
 
 }  // namespace winnow::cuda
 
