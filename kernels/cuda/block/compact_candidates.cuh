@@ -11,6 +11,7 @@
 #include "kernels/cuda/block/rank_bracket.cuh"
 #include "kernels/cuda/block/select_candidates.cuh"
 #include "kernels/cuda/block/topk_batch.h"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
 namespace winnow::cuda {
@@ -33,14 +34,14 @@ __device__ __forceinline__ bool Passes(const Threshold& threshold, const Candida
 // is no better than k candidates that stay. Sets `kept`. k < count <= 32 * kThreads. Bins zero
 // before and after. All threads call it after a barrier; ends with a barrier.
 template <int kThreads>
-__device__ __noinline__ Threshold CompactCandidates(SelectShared<kThreads>& shared,
-                                                    Candidate* candidates, int32_t count,
-                                                    uint32_t k, bool deterministic,
-                                                    uint32_t& kept) {
+__device__ __forceinline__ Threshold CompactCandidates(SelectShared<kThreads>& shared,
+                                                       Candidate* candidates, int32_t count,
+                                                       uint32_t k, bool deterministic,
+                                                       uint32_t& kept) {
   HistogramShared<kThreads>& histogram = shared.histogram;
-  if (threadIdx.x == 0) shared.above_cursor = shared.tie_cursor = 0;
+  if (ThreadIndex() == 0) shared.above_cursor = shared.tie_cursor = 0;
   const auto each = [&](auto visit) {
-    for (int32_t i = threadIdx.x; i < count; i += kThreads) visit(candidates[i].key);
+    for (int32_t i = ThreadIndex(); i < count; i += kThreads) visit(candidates[i].key);
   };
   uint32_t low = 0xffffffffu;
   uint32_t high = 0;
@@ -61,7 +62,7 @@ __device__ __noinline__ Threshold CompactCandidates(SelectShared<kThreads>& shar
   // Writes stay below what has been read: the barrier in each step keeps reads ahead of them.
 #pragma unroll 1
   for (int32_t base = 0; base < count; base += kThreads) {
-    const int32_t i = base + static_cast<int32_t>(threadIdx.x);
+    const int32_t i = base + ThreadIndex();
     const Candidate candidate = i < count ? candidates[i] : Candidate{0, 0};
     __syncthreads();
     bool keep = i < count && candidate.key >= bracket.low;

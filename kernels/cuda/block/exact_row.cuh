@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/block/rank_bracket.cuh"
 #include "kernels/cuda/primitives/ordered_key.cuh"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/vector_load.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
@@ -27,7 +28,7 @@ template <int kThreads>
 __device__ __forceinline__ void CountKey(HistogramShared<kThreads>& histogram, uint32_t bin) {
   const uint32_t same = __ballot_sync(kAllLanes, bin == __shfl_sync(kAllLanes, bin, 0));
   if (same == kAllLanes) {
-    if ((threadIdx.x & 31) == 0) atomicAdd(&histogram.bins[bin], 32u);
+    if ((ThreadIndex() & 31) == 0) atomicAdd(&histogram.bins[bin], 32u);
   } else {
     atomicAdd(&histogram.bins[bin], 1u);
   }
@@ -39,9 +40,8 @@ template <typename Score, int kThreads, typename Visit>
 __device__ __forceinline__ void ForEachScore(const RowVectors<Score>& row, Visit visit) {
   constexpr int kLoads = 4;
   const int32_t vectors = row.count();
-  const int32_t lane = threadIdx.x & 31;
-  for (int32_t base = static_cast<int32_t>(threadIdx.x) - lane; base < vectors;
-       base += kLoads * kThreads) {
+  const int32_t lane = ThreadIndex() & 31;
+  for (int32_t base = ThreadIndex() - lane; base < vectors; base += kLoads * kThreads) {
     Vector16 loaded[kLoads];
 #pragma unroll
     for (int load = 0; load < kLoads; ++load) {
@@ -69,7 +69,7 @@ __device__ __forceinline__ void CollectLowestTies(HistogramShared<kThreads>& his
                                                   uint32_t wanted, uint32_t* selected) {
   uint32_t found = 0;
   for (int32_t base = 0; base < row.count() && found < wanted; base += kThreads) {
-    const int32_t vector = base + static_cast<int32_t>(threadIdx.x);
+    const int32_t vector = base + ThreadIndex();
     const Vector16 loaded = row.Load(vector);
     const int32_t first_position = row.FirstPosition(vector);
     uint32_t ties = 0;
@@ -95,18 +95,18 @@ __device__ __forceinline__ void CollectLowestTies(HistogramShared<kThreads>& his
 // scores at the boundary any, or the lowest positions when `deterministic`. k < length of the row.
 // Bins zero before and after. All threads call it after a barrier; ends with a barrier.
 template <typename Score, int kThreads>
-__device__ __noinline__ void SelectExactRow(HistogramShared<kThreads>& histogram,
-                                            ExactRowShared& shared, const void* scores,
-                                            int32_t length, uint32_t k, bool deterministic,
-                                            uint32_t* selected) {
+__device__ __forceinline__ void SelectExactRow(HistogramShared<kThreads>& histogram,
+                                               ExactRowShared& shared, const void* scores,
+                                               int32_t length, uint32_t k, bool deterministic,
+                                               uint32_t* selected) {
   const RowVectors<Score> row(scores, length);
-  if (threadIdx.x == 0) shared.winner_cursor = shared.tie_cursor = 0;
+  if (ThreadIndex() == 0) shared.winner_cursor = shared.tie_cursor = 0;
   RankBracket bracket{0, Score::kPositiveInfinityKey, 0, 0};
   do {
     const uint32_t range = bracket.high - bracket.low;
     const int shift = BinShift<kThreads>(range);
     ForEachScore<Score, kThreads>(row, [&](uint32_t key, int32_t, bool valid) {
-      const uint32_t spare = HistogramShared<kThreads>::kBins + (threadIdx.x & 31);
+      const uint32_t spare = HistogramShared<kThreads>::kBins + (ThreadIndex() & 31);
       CountKey(histogram, valid ? BinOf<kThreads>(key, bracket.low, range, shift) : spare);
     });
     __syncthreads();

@@ -14,6 +14,7 @@
 #include "kernels/cuda/block/select_candidates.cuh"
 #include "kernels/cuda/block/topk_batch.h"
 #include "kernels/cuda/block/topk_row.cuh"
+#include "kernels/cuda/primitives/thread_index.cuh"
 
 namespace winnow::cuda {
 
@@ -28,50 +29,52 @@ struct FinishShared {
 // Orders and writes finish.selected[0, k). `scratch` holds kMaxK items. All threads call it after a
 // barrier. No barrier at its end.
 template <typename Score, int kThreads, int kMaxResults>
-__device__ __forceinline__ void WriteOrdered(const TopKBatch& batch, const RowWindow& window,
+__device__ __forceinline__ void WriteOrdered(const TopKBatch& batch,
                                              FinishShared<kMaxResults>& finish,
                                              HistogramShared<kThreads>& histogram,
                                              uint64_t* scratch) {
   OrderSelection<Score, kThreads>(histogram, scratch, finish.selected, batch.k,
-                                  static_cast<Order>(batch.order), window.scores);
+                                  static_cast<Order>(batch.order), finish.output.scores);
   WriteSelection<Score, kThreads>(finish.output, finish.selected, batch.k, batch.k);
 }
 
 // Writes a row of at most k scores: all of them, in ascending order of positions unless the order
 // is by score. All threads call it after the barrier that publishes finish.output.
 template <typename Score, int kThreads, int kMaxResults>
-__device__ __forceinline__ void WriteShortRow(const TopKBatch& batch, const RowWindow& window,
+__device__ __forceinline__ void WriteShortRow(const TopKBatch& batch,
                                               FinishShared<kMaxResults>& finish,
                                               HistogramShared<kThreads>& histogram,
                                               uint64_t* scratch) {
+  const int32_t length = finish.output.length;
   if (static_cast<Order>(batch.order) != Order::kScore) {
-    WriteIdentity<Score, kThreads>(finish.output, window.length, batch.k);
+    WriteIdentity<Score, kThreads>(finish.output, length, batch.k);
     return;
   }
-  for (int32_t i = threadIdx.x; i < window.length; i += kThreads) finish.selected[i] = i;
+  for (int32_t i = ThreadIndex(); i < length; i += kThreads) finish.selected[i] = i;
   __syncthreads();
-  OrderSelection<Score, kThreads>(histogram, scratch, finish.selected, window.length, Order::kScore,
-                                  window.scores);
-  WriteSelection<Score, kThreads>(finish.output, finish.selected, window.length, batch.k);
+  OrderSelection<Score, kThreads>(histogram, scratch, finish.selected, length, Order::kScore,
+                                  finish.output.scores);
+  WriteSelection<Score, kThreads>(finish.output, finish.selected, length, batch.k);
 }
 
 // Selects from candidates[0, count), which hold the row's k best if there are at least k of them;
-// the whole row is selected exactly otherwise. `low` and `high` as for SelectCandidates. Then
-// orders and writes; the candidates are overwritten. All threads call it after a barrier.
+// the whole row is selected exactly otherwise. Then orders and writes; the candidates are
+// overwritten. All threads call it after a barrier before which they shared the candidates'
+// extremes. What is needed of the row comes from shared memory: no register is held for it across
+// the scan.
 template <typename Score, int kThreads, int kMaxResults>
-__device__ __forceinline__ void FinishRow(const TopKBatch& batch, const RowWindow& window,
-                                          FinishShared<kMaxResults>& finish,
+__device__ __forceinline__ void FinishRow(const TopKBatch& batch, FinishShared<kMaxResults>& finish,
                                           SelectShared<kThreads>& select, Candidate* candidates,
-                                          int32_t count, uint32_t low, uint32_t high) {
+                                          int32_t count) {
   if (count >= batch.k) {
     SelectCandidates(select, candidates, count, static_cast<uint32_t>(batch.k), batch.deterministic,
-                     low, high, finish.selected);
+                     finish.selected);
   } else {
-    SelectExactRow<Score, kThreads>(select.histogram, finish.exact, window.scores, window.length,
-                                    static_cast<uint32_t>(batch.k), batch.deterministic,
-                                    finish.selected);
+    SelectExactRow<Score, kThreads>(select.histogram, finish.exact, finish.output.scores,
+                                    finish.output.length, static_cast<uint32_t>(batch.k),
+                                    batch.deterministic, finish.selected);
   }
-  WriteOrdered<Score, kThreads>(batch, window, finish, select.histogram,
+  WriteOrdered<Score, kThreads>(batch, finish, select.histogram,
                                 reinterpret_cast<uint64_t*>(candidates));
 }
 

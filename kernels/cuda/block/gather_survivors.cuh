@@ -11,6 +11,7 @@
 #include "kernels/cuda/block/compact_candidates.cuh"
 #include "kernels/cuda/block/select_candidates.cuh"
 #include "kernels/cuda/block/topk_batch.h"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
 namespace winnow::cuda {
@@ -26,27 +27,19 @@ struct GatherShared {
   uint32_t count;
 };
 
-// candidates[0, count) of the shared memory; low and high are this thread's share of their
-// extremes.
-struct GatheredSurvivors {
-  int32_t count = 0;
-  uint32_t low = kNoLimit;
-  uint32_t high = 0;
-};
-
 // More survivors than the buffer holds: a scan of the lists with a rising threshold. All threads
 // call it after a barrier; ends with a barrier.
 template <typename Shape>
-__device__ __noinline__ int32_t GatherByScan(GatherShared<Shape>& shared, const Candidate* lists,
-                                             int32_t parts, int32_t longest, uint32_t k,
-                                             bool deterministic) {
+__device__ __forceinline__ int32_t GatherByScan(GatherShared<Shape>& shared, const Candidate* lists,
+                                                int32_t parts, int32_t longest, uint32_t k,
+                                                bool deterministic) {
   constexpr int kItems = 4;  // of a thread in a step
   constexpr int kStep = kItems * Shape::kThreads;
   static_assert(Shape::kCapacity - kStep >= Shape::kMaxResults + static_cast<int>(kMaxClose));
-  const int32_t lane = threadIdx.x & 31;
-  const int32_t warp = threadIdx.x >> 5;
+  const int32_t lane = ThreadIndex() & 31;
+  const int32_t warp = ThreadIndex() >> 5;
   Threshold threshold;
-  if (threadIdx.x == 0) shared.count = 0;
+  if (ThreadIndex() == 0) shared.count = 0;
   __syncthreads();
   for (int32_t first_part = 0; first_part < parts; first_part += Shape::kWarps) {
     for (int32_t base = 0; base < longest; base += 32 * kItems) {
@@ -56,7 +49,7 @@ __device__ __noinline__ int32_t GatherByScan(GatherShared<Shape>& shared, const 
         uint32_t kept;
         threshold = CompactCandidates(shared.select, shared.candidates, static_cast<int32_t>(held),
                                       k, deterministic, kept);
-        if (threadIdx.x == 0) shared.count = kept;
+        if (ThreadIndex() == 0) shared.count = kept;
         __syncthreads();
       }
       const int32_t part = first_part + warp;
@@ -81,55 +74,54 @@ __device__ __noinline__ int32_t GatherByScan(GatherShared<Shape>& shared, const 
   return static_cast<int32_t>(shared.count);
 }
 
-// Brings the survivors of `parts` lists, Shape::kCapacity apart, into shared memory: all of them,
-// or when they do not fit at least the k best. All threads call it after a barrier; ends with a
-// barrier.
+// Brings the survivors of `parts` lists, Shape::kCapacity apart, into candidates[0, result) of the
+// shared memory: all of them, or when they do not fit at least the k best. Shares their extremes
+// for SelectCandidates. All threads call it after a barrier; ends with a barrier.
 template <typename Shape>
-__device__ __forceinline__ GatheredSurvivors GatherSurvivors(GatherShared<Shape>& shared,
-                                                             const Candidate* lists,
-                                                             const int32_t* counts, int32_t parts,
-                                                             uint32_t k, bool deterministic) {
+__device__ __forceinline__ int32_t GatherSurvivors(GatherShared<Shape>& shared,
+                                                   const Candidate* lists, const int32_t* counts,
+                                                   int32_t parts, uint32_t k, bool deterministic) {
   static_assert(kMaxParts <= Shape::kThreads);
-  GatheredSurvivors result;
-  const int32_t thread = static_cast<int32_t>(threadIdx.x);
+  HistogramShared<Shape::kThreads>& histogram = shared.select.histogram;
+  const int32_t thread = ThreadIndex();
   const int32_t mine = thread < parts ? counts[thread] : 0;
   uint32_t total;
-  const uint32_t offset =
-      BlockExclusiveSum(shared.select.histogram, static_cast<uint32_t>(mine), total);
+  const uint32_t offset = BlockExclusiveSum(histogram, static_cast<uint32_t>(mine), total);
   if (thread < parts) {
     shared.part_counts[thread] = mine;
     shared.part_offsets[thread] = offset;
   }
   __syncthreads();
+  uint32_t low = kNoLimit;
+  uint32_t high = 0;
+  const auto widen = [&](uint32_t key) {
+    low = min(low, key);
+    high = max(high, key);
+  };
   if (total > Shape::kCapacity) {
     uint32_t shortest = kNoLimit;
     uint32_t longest = static_cast<uint32_t>(mine);
-    BlockExtremes(shared.select.histogram, shortest, longest);
-    result.count =
-        GatherByScan(shared, lists, parts, static_cast<int32_t>(longest), k, deterministic);
-    for (int32_t i = thread; i < result.count; i += Shape::kThreads) {
-      result.low = min(result.low, shared.candidates[i].key);
-      result.high = max(result.high, shared.candidates[i].key);
-    }
-    return result;
-  }
-  // Groups of lanes take a part each, so that short lists do not leave most of a warp idle.
-  constexpr int kGroup = 8;
-  for (int32_t part = thread / kGroup; part < parts; part += Shape::kThreads / kGroup) {
-    const Candidate* const list = lists + static_cast<int64_t>(part) * Shape::kCapacity;
-    const int32_t count = shared.part_counts[part];
-    Candidate* const target = shared.candidates + shared.part_offsets[part];
+    BlockExtremes(histogram, shortest, longest);
+    total = GatherByScan(shared, lists, parts, static_cast<int32_t>(longest), k, deterministic);
+    for (uint32_t i = thread; i < total; i += Shape::kThreads) widen(shared.candidates[i].key);
+  } else {
+    // Groups of lanes take a part each, so that short lists do not leave most of a warp idle.
+    constexpr int kGroup = 8;
+    for (int32_t part = thread / kGroup; part < parts; part += Shape::kThreads / kGroup) {
+      const Candidate* const list = lists + static_cast<int64_t>(part) * Shape::kCapacity;
+      const int32_t count = shared.part_counts[part];
+      Candidate* const target = shared.candidates + shared.part_offsets[part];
 #pragma unroll 4
-    for (int32_t i = thread % kGroup; i < count; i += kGroup) {
-      const Candidate candidate = list[i];
-      target[i] = candidate;
-      result.low = min(result.low, candidate.key);
-      result.high = max(result.high, candidate.key);
+      for (int32_t i = thread % kGroup; i < count; i += kGroup) {
+        const Candidate candidate = list[i];
+        target[i] = candidate;
+        widen(candidate.key);
+      }
     }
   }
-  result.count = static_cast<int32_t>(total);
+  ShareExtremes(histogram, low, high);
   __syncthreads();
-  return result;
+  return static_cast<int32_t>(total);
 }
 
 }  // namespace winnow::cuda

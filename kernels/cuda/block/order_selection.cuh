@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/block/rank_bracket.cuh"
 #include "kernels/cuda/block/sort_pairs.cuh"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/operations.h"
 
@@ -21,13 +22,13 @@ __device__ __forceinline__ void SortSelected(uint64_t* items, uint32_t* selected
                                              HighPart high_part) {
   int32_t size = 1;
   while (size < count) size *= 2;
-  for (int32_t i = threadIdx.x; i < size; i += kThreads) {
+  for (int32_t i = ThreadIndex(); i < size; i += kThreads) {
     const uint32_t position = i < count ? selected[i] : 0;
     items[i] = i < count ? static_cast<uint64_t>(high_part(position)) << 32 | position : ~0ull;
   }
   __syncthreads();
   SortPairs<kThreads>(items, size);
-  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
     selected[i] = static_cast<uint32_t>(items[i]);
   }
   __syncthreads();
@@ -36,20 +37,20 @@ __device__ __forceinline__ void SortSelected(uint64_t* items, uint32_t* selected
 // Ascending positions by a bitmap of [low, low + 32 * kBins): one bit a position, a sum over the
 // words before, and each thread lists the bits of its four words.
 template <int kThreads>
-__device__ __noinline__ void OrderByBitmap(HistogramShared<kThreads>& shared, uint32_t* selected,
-                                           int32_t count, uint32_t low) {
-  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+__device__ __forceinline__ void OrderByBitmap(HistogramShared<kThreads>& shared, uint32_t* selected,
+                                              int32_t count, uint32_t low) {
+  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
     const uint32_t place = selected[i] - low;
     atomicOr(&shared.bins[place >> 5], 1u << (place & 31));
   }
   __syncthreads();
-  uint4* const mine = reinterpret_cast<uint4*>(shared.bins) + threadIdx.x;
+  uint4* const mine = reinterpret_cast<uint4*>(shared.bins) + ThreadIndex();
   const uint4 words = *mine;
   *mine = make_uint4(0, 0, 0, 0);
   const uint32_t set = __popc(words.x) + __popc(words.y) + __popc(words.z) + __popc(words.w);
   uint32_t total;
   uint32_t rank = BlockExclusiveSum(shared, set, total);
-  const uint32_t first = low + 128 * threadIdx.x;
+  const uint32_t first = low + 128 * ThreadIndex();
   const auto list = [&](uint32_t word, uint32_t base) {
     for (; word != 0; word &= word - 1) selected[rank++] = base + __ffs(word) - 1;
   };
@@ -63,18 +64,18 @@ __device__ __noinline__ void OrderByBitmap(HistogramShared<kThreads>& shared, ui
 // Ascending positions when their range is too wide for the bitmap: bins of equal width, then a rank
 // inside the bin. A bin of many is left to the sort. `scratch` holds kMaxK items.
 template <int kThreads>
-__device__ __noinline__ void OrderByBins(HistogramShared<kThreads>& shared, uint64_t* scratch,
-                                         uint32_t* selected, int32_t count, uint32_t low,
-                                         uint32_t range) {
+__device__ __forceinline__ void OrderByBins(HistogramShared<kThreads>& shared, uint64_t* scratch,
+                                            uint32_t* selected, int32_t count, uint32_t low,
+                                            uint32_t range) {
   constexpr int kBins = HistogramShared<kThreads>::kBins;
   constexpr uint32_t kMaxInBin = 32;
   uint32_t* const placed = reinterpret_cast<uint32_t*>(scratch);
   const int shift = BinShift<kThreads>(range);
-  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
     atomicAdd(&shared.bins[(selected[i] - low) >> shift], 1u);
   }
   __syncthreads();
-  uint4* const mine = reinterpret_cast<uint4*>(shared.bins) + threadIdx.x;
+  uint4* const mine = reinterpret_cast<uint4*>(shared.bins) + ThreadIndex();
   const uint4 counts = *mine;
   uint32_t total;
   const uint32_t before =
@@ -87,12 +88,12 @@ __device__ __noinline__ void OrderByBins(HistogramShared<kThreads>& shared, uint
     SortSelected<kThreads>(scratch, selected, count, [](uint32_t) { return 0u; });
     return;
   }
-  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
     placed[atomicAdd(&shared.bins[(selected[i] - low) >> shift], 1u)] = selected[i];
   }
   __syncthreads();
   // A bin's cursor now stands at its end, which is where the next bin starts.
-  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
     const uint32_t position = placed[i];
     const uint32_t bin = (position - low) >> shift;
     const uint32_t begin = bin == 0 ? 0 : shared.bins[bin - 1];
@@ -122,7 +123,7 @@ __device__ __forceinline__ void OrderSelection(HistogramShared<kThreads>& shared
   }
   uint32_t low = 0xffffffffu;
   uint32_t high = 0;
-  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
     low = min(low, selected[i]);
     high = max(high, selected[i]);
   }

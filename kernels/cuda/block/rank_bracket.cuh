@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
 namespace winnow::cuda {
@@ -44,7 +45,7 @@ struct RankBracket {
 // Zeroes the bins. No barrier.
 template <int kThreads>
 __device__ __forceinline__ void ClearBins(HistogramShared<kThreads>& shared) {
-  reinterpret_cast<uint4*>(shared.bins)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+  reinterpret_cast<uint4*>(shared.bins)[ThreadIndex()] = make_uint4(0, 0, 0, 0);
 }
 
 // Bins of width 1 << shift cover a range of `range` + 1 keys.
@@ -58,25 +59,39 @@ template <int kThreads>
 __device__ __forceinline__ uint32_t BinOf(uint32_t key, uint32_t low, uint32_t range, int shift) {
   const uint32_t distance = key - low;
   return distance <= range ? distance >> shift
-                           : HistogramShared<kThreads>::kBins + (threadIdx.x & 31);
+                           : HistogramShared<kThreads>::kBins + (ThreadIndex() & 31);
+}
+
+// Leaves the smallest `low` and the largest `high` of each warp for ReadExtremes. No barrier.
+template <int kThreads>
+__device__ __forceinline__ void ShareExtremes(HistogramShared<kThreads>& shared, uint32_t low,
+                                              uint32_t high) {
+  low = __reduce_min_sync(kAllLanes, low);
+  high = __reduce_max_sync(kAllLanes, high);
+  if ((ThreadIndex() & 31) == 0) {
+    shared.warp_low[ThreadIndex() >> 5] = low;
+    shared.warp_high[ThreadIndex() >> 5] = high;
+  }
+}
+
+// The extremes that the threads of the block shared before the last barrier. The next ShareExtremes
+// must follow another one.
+template <int kThreads>
+__device__ __forceinline__ void ReadExtremes(const HistogramShared<kThreads>& shared, uint32_t& low,
+                                             uint32_t& high) {
+  const int lane = ThreadIndex() & 31;
+  low = __reduce_min_sync(kAllLanes, shared.warp_low[lane % HistogramShared<kThreads>::kWarps]);
+  high = __reduce_max_sync(kAllLanes, shared.warp_high[lane % HistogramShared<kThreads>::kWarps]);
 }
 
 // Smallest `low` and largest `high` of the block, in every thread. All threads call it; one barrier
-// inside, none at the end: the next use of warp_low must follow a barrier.
+// inside, none at the end.
 template <int kThreads>
 __device__ __forceinline__ void BlockExtremes(HistogramShared<kThreads>& shared, uint32_t& low,
                                               uint32_t& high) {
-  const int lane = threadIdx.x & 31;
-  const int warp = threadIdx.x >> 5;
-  low = __reduce_min_sync(kAllLanes, low);
-  high = __reduce_max_sync(kAllLanes, high);
-  if (lane == 0) {
-    shared.warp_low[warp] = low;
-    shared.warp_high[warp] = high;
-  }
+  ShareExtremes(shared, low, high);
   __syncthreads();
-  low = __reduce_min_sync(kAllLanes, shared.warp_low[lane % HistogramShared<kThreads>::kWarps]);
-  high = __reduce_max_sync(kAllLanes, shared.warp_high[lane % HistogramShared<kThreads>::kWarps]);
+  ReadExtremes(shared, low, high);
 }
 
 // Sum of `value` over the threads before this one; `total` is that over all. All threads call it;
@@ -85,8 +100,8 @@ template <int kThreads>
 __device__ __forceinline__ uint32_t BlockExclusiveSum(HistogramShared<kThreads>& shared,
                                                       uint32_t value, uint32_t& total) {
   constexpr int kWarps = HistogramShared<kThreads>::kWarps;
-  const int lane = threadIdx.x & 31;
-  const int warp = threadIdx.x >> 5;
+  const int lane = ThreadIndex() & 31;
+  const int warp = ThreadIndex() >> 5;
   const uint32_t inclusive = WarpInclusiveSum(value);
   if (lane == 31) shared.warp_sums[warp] = inclusive;
   __syncthreads();
@@ -100,10 +115,10 @@ __device__ __forceinline__ uint32_t BlockExclusiveSum(HistogramShared<kThreads>&
 // higher bins: where its first member belongs in descending order. All threads call it after a
 // barrier that follows the last count; ends with a barrier.
 template <int kThreads>
-__device__ __noinline__ void FindBin(HistogramShared<kThreads>& shared, uint32_t rank,
-                                     bool keep_offsets, uint32_t base) {
+__device__ __forceinline__ void FindBin(HistogramShared<kThreads>& shared, uint32_t rank,
+                                        bool keep_offsets, uint32_t base) {
   // Thread 0 takes the four highest bins, so that a prefix sum counts from the top.
-  const int group = kThreads - 1 - static_cast<int>(threadIdx.x);
+  const int group = kThreads - 1 - ThreadIndex();
   uint4* const mine = reinterpret_cast<uint4*>(shared.bins) + group;
   const uint4 counts = *mine;
   const uint32_t sum = counts.x + counts.y + counts.z + counts.w;
@@ -117,16 +132,17 @@ __device__ __noinline__ void FindBin(HistogramShared<kThreads>& shared, uint32_t
     *mine = make_uint4(0, 0, 0, 0);
   }
   if (above < rank && rank <= above + sum) {  // true for one thread of the block
-    const uint32_t in_bins[4] = {counts.w, counts.z, counts.y, counts.x};
-    uint32_t count = in_bins[0];
+    uint32_t count = counts.w;
     int bin = 3;
-#pragma unroll
-    for (int next = 1; next < 4; ++next) {
-      if (above + count >= rank) break;
+    const auto descend = [&](uint32_t next_count, int next_bin) {
+      if (above + count >= rank) return;
       above += count;
-      count = in_bins[next];
-      bin = 3 - next;
-    }
+      count = next_count;
+      bin = next_bin;
+    };
+    descend(counts.z, 2);
+    descend(counts.y, 1);
+    descend(counts.x, 0);
     shared.found_bin = static_cast<uint32_t>(4 * group + bin);
     shared.found_above = above;
     shared.found_count = count;

@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/block/topk_row.cuh"
 #include "kernels/cuda/primitives/page_transform.cuh"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "winnow/kernels/limits.h"
 
 namespace winnow::cuda {
@@ -44,7 +45,7 @@ template <typename Score, int kThreads>
 __device__ __forceinline__ void WriteSelection(const RowOutput& output, const uint32_t* selected,
                                                int32_t count, int32_t k) {
   using Bits = typename Score::Bits;
-  for (int32_t rank = threadIdx.x; rank < k; rank += kThreads) {
+  for (int32_t rank = ThreadIndex(); rank < k; rank += kThreads) {
     if (rank < count) {
       WriteResult<Bits>(output, rank, static_cast<int32_t>(selected[rank]));
     } else {
@@ -57,7 +58,7 @@ __device__ __forceinline__ void WriteSelection(const RowOutput& output, const ui
 template <typename Score, int kThreads>
 __device__ __forceinline__ void WriteIdentity(const RowOutput& output, int32_t length, int32_t k) {
   using Bits = typename Score::Bits;
-  for (int32_t rank = threadIdx.x; rank < k; rank += kThreads) {
+  for (int32_t rank = ThreadIndex(); rank < k; rank += kThreads) {
     if (rank < length) {
       WriteResult<Bits>(output, rank, rank);
     } else {

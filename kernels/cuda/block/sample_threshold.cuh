@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/block/rank_bracket.cuh"
 #include "kernels/cuda/primitives/ordered_key.cuh"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/vector_load.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
@@ -87,7 +88,7 @@ __device__ __forceinline__ uint32_t SampleThreshold(HistogramShared<kThreads>& h
 #pragma unroll
   for (int i = 0; i < kVectors; ++i) {
     loaded[i] =
-        row.LoadInside(1 + SampledVector(threadIdx.x + i * kThreads, kStrata, row.count() - 2));
+        row.LoadInside(1 + SampledVector(ThreadIndex() + i * kThreads, kStrata, row.count() - 2));
   }
   uint32_t keys[kSampleKeys];
 #pragma unroll

@@ -15,6 +15,7 @@
 #include "kernels/cuda/block/select_candidates.cuh"
 #include "kernels/cuda/block/topk_batch.h"
 #include "kernels/cuda/primitives/ordered_key.cuh"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/vector_load.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
@@ -45,33 +46,60 @@ struct ScanShared {
 // What a scan leaves: candidates[0, count) of the shared memory. Uniform over the block.
 struct ScanResult {
   int32_t count = 0;
-  Threshold threshold;  // what every score of the slice that is not a candidate fails
 };
 
-// Appends the tile's scores that pass. False, with nothing appended, when they do not all fit.
-// Whole warps call it.
+// A warp's tile: this lane's vectors.
+template <typename Shape>
+struct Tile {
+  Vector16 vectors[Shape::kLoads];
+};
+
+// Loads tile number `tile`; scores outside the row read as NaN. Whole warps call it.
 template <typename Score, typename Shape>
-__device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared,
-                                           const Vector16 (&tile)[Shape::kLoads],
-                                           int32_t first_position, uint32_t compared) {
+__device__ __forceinline__ void LoadTile(const RowVectors<Score>& row, int32_t tile,
+                                         Tile<Shape>& loaded) {
+  const int32_t first = tile * Shape::kTileVectors;
+  const int32_t mine = first + (ThreadIndex() & 31);
+  if (row.Inside(first, Shape::kTileVectors)) {
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; ++i) loaded.vectors[i] = row.LoadInside(mine + 32 * i);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Shape::kLoads; ++i) loaded.vectors[i] = row.Load(mine + 32 * i);
+  }
+}
+
+// Appends the tile's scores that pass, and raises `highest` to their keys. False, with nothing
+// appended, when they do not all fit. Whole warps call it.
+template <typename Score, typename Shape>
+__device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared, const RowVectors<Score>& row,
+                                           const Tile<Shape>& loaded, int32_t tile,
+                                           const Threshold& threshold, uint32_t& highest) {
   static_assert(4 * Shape::kLoads * Score::kPerWord <= 32, "one mask bit for each score");
+  const int32_t lane = ThreadIndex() & 31;
+  const int32_t tile_position = row.FirstPosition(tile * Shape::kTileVectors);
+  // Tiles that start at or after the limit hold no equal score that still matters.
+  const bool equal_matters =
+      tile_position < 0 || static_cast<uint32_t>(tile_position) < threshold.position_limit;
+  const uint32_t compared = Score::Threshold(equal_matters ? threshold.key : threshold.key + 1);
   uint32_t mask = 0;
 #pragma unroll
   for (int word = 0; word < 4 * Shape::kLoads; ++word) {
-    Score::AtLeastMask(mask, tile[word / 4].words[word % 4], word, compared);
+    Score::AtLeastMask(mask, loaded.vectors[word / 4].words[word % 4], word, compared);
   }
   if (!__any_sync(kAllLanes, mask != 0)) return true;
   const uint32_t mine = __popc(mask);
   const uint32_t inclusive = WarpInclusiveSum(mine);
   const uint32_t total = __shfl_sync(kAllLanes, inclusive, 31);
   uint32_t place = 0;
-  if ((threadIdx.x & 31) == 0) place = atomicAdd(&shared.count, total);
+  if (lane == 0) place = atomicAdd(&shared.count, total);
   place = __shfl_sync(kAllLanes, place, 0);
   if (place + total > Shape::kCapacity) {
-    if ((threadIdx.x & 31) == 0) atomicMin(&shared.first_refused, place);
+    if (lane == 0) atomicMin(&shared.first_refused, place);
     return false;
   }
   Candidate* next = shared.candidates + place + inclusive - mine;
+  const int32_t first_position = tile_position + Score::kPerVector * lane;
 #pragma unroll
   for (int load = 0; load < Shape::kLoads; ++load) {
 #pragma unroll
@@ -79,9 +107,10 @@ __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared,
       const int word = 4 * load + element / Score::kPerWord;
       const uint32_t bit = 1u << (word + 16 * (element % Score::kPerWord));
       if ((mask & bit) == 0) continue;
+      const uint32_t key = Score::Key(Score::Element(loaded.vectors[load].words, element));
       const int32_t position = first_position + 32 * Score::kPerVector * load + element;
-      *next++ = {Score::Key(Score::Element(tile[load].words, element)),
-                 static_cast<uint32_t>(position)};
+      *next++ = {key, static_cast<uint32_t>(position)};
+      highest = max(highest, key);
     }
   }
   return true;
@@ -92,74 +121,67 @@ __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared,
 template <typename Score, typename Shape>
 __device__ __forceinline__ bool ScanTiles(ScanShared<Shape>& shared, const RowVectors<Score>& row,
                                           const Threshold& threshold, int32_t& tile,
-                                          int32_t end_tile) {
-  const int32_t lane = threadIdx.x & 31;
-  const uint32_t at_least = Score::Threshold(threshold.key);
-  const uint32_t above = Score::Threshold(threshold.key + 1);
-  const auto load = [&](Vector16(&loaded)[Shape::kLoads], int32_t from) {
-    const int32_t first = from * Shape::kTileVectors;
-    if (row.Inside(first, Shape::kTileVectors)) {
-#pragma unroll
-      for (int i = 0; i < Shape::kLoads; ++i) loaded[i] = row.LoadInside(first + 32 * i + lane);
-    } else {
-#pragma unroll
-      for (int i = 0; i < Shape::kLoads; ++i) loaded[i] = row.Load(first + 32 * i + lane);
-    }
-  };
-  const auto append = [&](const Vector16(&loaded)[Shape::kLoads]) {
-    // Tiles that start at or after the limit hold no equal score that still matters.
-    const int32_t first = row.FirstPosition(tile * Shape::kTileVectors);
-    const bool equal_matters = first < 0 || static_cast<uint32_t>(first) < threshold.position_limit;
-    return AppendTile<Score>(shared, loaded, first + Score::kPerVector * lane,
-                             equal_matters ? at_least : above);
-  };
-  Vector16 even[Shape::kLoads];
-  Vector16 odd[Shape::kLoads];
-  if (tile < end_tile) load(even, tile);
+                                          int32_t end_tile, uint32_t& highest) {
+  Tile<Shape> even;
+  Tile<Shape> odd;
+  if (tile < end_tile) LoadTile(row, tile, even);
   while (tile < end_tile) {  // warps run freely: no barrier per tile
-    if (tile + Shape::kWarps < end_tile) load(odd, tile + Shape::kWarps);
-    if (!append(even)) return false;
+    if (tile + Shape::kWarps < end_tile) LoadTile(row, tile + Shape::kWarps, odd);
+    if (!AppendTile(shared, row, even, tile, threshold, highest)) return false;
     tile += Shape::kWarps;
     if (tile >= end_tile) break;
-    if (tile + Shape::kWarps < end_tile) load(even, tile + Shape::kWarps);
-    if (!append(odd)) return false;
+    if (tile + Shape::kWarps < end_tile) LoadTile(row, tile + Shape::kWarps, even);
+    if (!AppendTile(shared, row, odd, tile, threshold, highest)) return false;
     tile += Shape::kWarps;
   }
   return true;
+}
+
+// Empties a full buffer down to the k best and returns the threshold that the rest must pass. All
+// threads call it after a barrier; ends with a barrier.
+template <typename Shape>
+__device__ __forceinline__ Threshold MakeRoom(ScanShared<Shape>& shared, uint32_t k,
+                                              bool deterministic) {
+  uint32_t kept;
+  const int32_t held = static_cast<int32_t>(min(shared.count, shared.first_refused));
+  const Threshold threshold =
+      CompactCandidates(shared.select, shared.candidates, held, k, deterministic, kept);
+  if (ThreadIndex() == 0) {
+    shared.count = kept;
+    shared.first_refused = kNoLimit;
+  }
+  __syncthreads();
+  return threshold;
 }
 
 // Prepares the shared memory of a scan. All threads call it; a barrier must follow.
 template <typename Shape>
 __device__ __forceinline__ void ClearScan(ScanShared<Shape>& shared) {
   ClearBins(shared.select.histogram);
-  if (threadIdx.x == 0) {
+  if (ThreadIndex() == 0) {
     shared.count = 0;
-    shared.first_refused = 0xffffffffu;
+    shared.first_refused = kNoLimit;
   }
 }
 
 // Scans tiles [begin_tile, end_tile) of the row. The candidates hold every score of the slice that
-// is among the row's k best and passes `threshold`, and, once any was dropped, at least k scores.
-// All threads call it after a barrier that follows ClearScan; ends with a barrier.
+// is among the row's k best and passes `threshold`, and, once any was dropped, at least k scores;
+// their extremes are shared for SelectCandidates. All threads call it after a barrier that follows
+// ClearScan; ends with a barrier.
 template <typename Score, typename Shape>
 __device__ __forceinline__ ScanResult ScanSlice(ScanShared<Shape>& shared,
                                                 const RowVectors<Score>& row, int32_t begin_tile,
                                                 int32_t end_tile, Threshold threshold, uint32_t k,
                                                 bool deterministic) {
-  int32_t tile = begin_tile + static_cast<int32_t>(threadIdx.x >> 5);
+  int32_t tile = begin_tile + (ThreadIndex() >> 5);
+  uint32_t highest = 0;
   for (;;) {
-    const bool complete = ScanTiles<Score>(shared, row, threshold, tile, end_tile);
+    const bool complete = ScanTiles<Score>(shared, row, threshold, tile, end_tile, highest);
+    ShareExtremes(shared.select.histogram, threshold.key, highest);
     if (!__syncthreads_or(!complete)) break;
-    uint32_t kept;
-    const int32_t held = static_cast<int32_t>(min(shared.count, shared.first_refused));
-    threshold = CompactCandidates(shared.select, shared.candidates, held, k, deterministic, kept);
-    if (threadIdx.x == 0) {
-      shared.count = kept;
-      shared.first_refused = 0xffffffffu;
-    }
-    __syncthreads();
+    threshold = MakeRoom(shared, k, deterministic);
   }
-  return {static_cast<int32_t>(shared.count), threshold};
+  return {static_cast<int32_t>(shared.count)};
 }
 
 // Tiles of a row.

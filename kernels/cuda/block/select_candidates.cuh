@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/block/rank_bracket.cuh"
 #include "kernels/cuda/block/topk_batch.h"
+#include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
 namespace winnow::cuda {
@@ -31,13 +32,13 @@ struct SelectShared {
 // complement is at least the result. Bins zero before and after; all threads call it after a
 // barrier, and it ends with one.
 template <int kThreads>
-__device__ __noinline__ uint32_t LowestTies(HistogramShared<kThreads>& histogram,
-                                            const Candidate* candidates, int32_t count,
-                                            uint32_t key, uint32_t wanted) {
+__device__ __forceinline__ uint32_t LowestTies(HistogramShared<kThreads>& histogram,
+                                               const Candidate* candidates, int32_t count,
+                                               uint32_t key, uint32_t wanted) {
   uint32_t low = 0xffffffffu;
   uint32_t high = 0;
   const auto each = [&](auto visit) {
-    for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+    for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
       const Candidate candidate = candidates[i];
       if (candidate.key == key) visit(~candidate.position);
     }
@@ -57,8 +58,8 @@ template <int kThreads>
 __device__ __forceinline__ void PlaceClose(const SelectShared<kThreads>& shared, uint32_t first,
                                            uint32_t wanted, uint32_t* selected) {
   const uint32_t count = shared.close_count;
-  if (threadIdx.x >= count) return;
-  const Candidate mine = shared.close[threadIdx.x];
+  if (ThreadIndex() >= count) return;
+  const Candidate mine = shared.close[ThreadIndex()];
   uint32_t rank = 0;
 #pragma unroll 4
   for (uint32_t i = 0; i < count; ++i) {
@@ -76,14 +77,16 @@ __device__ __forceinline__ void PlaceClose(const SelectShared<kThreads>& shared,
 // block's bracket spans them. Bins zero before and after. All threads call it after a barrier that
 // follows the last write to `candidates`; ends with a barrier.
 template <int kThreads>
-__device__ __noinline__ void SelectCandidates(SelectShared<kThreads>& shared,
-                                              const Candidate* candidates, int32_t count,
-                                              uint32_t k, bool deterministic, uint32_t low,
-                                              uint32_t high, uint32_t* selected) {
+__device__ __forceinline__ void SelectCandidates(SelectShared<kThreads>& shared,
+                                                 const Candidate* candidates, int32_t count,
+                                                 uint32_t k, bool deterministic,
+                                                 uint32_t* selected) {
   HistogramShared<kThreads>& histogram = shared.histogram;
-  const int32_t thread = static_cast<int32_t>(threadIdx.x);
+  const int32_t thread = ThreadIndex();
   if (thread == 0) shared.close_count = shared.above_cursor = shared.tie_cursor = 0;
-  BlockExtremes(histogram, low, high);
+  uint32_t low;
+  uint32_t high;
+  ReadExtremes(histogram, low, high);
   uint32_t above = 0;
   uint32_t range;
   int shift;

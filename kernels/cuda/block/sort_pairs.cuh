@@ -7,15 +7,17 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/primitives/thread_index.cuh"
+
 namespace winnow::cuda {
 
 // Sorts items[0, size) ascending; `size` is a power of two. All threads call it after a barrier
 // that follows the last write; ends with a barrier.
 template <int kThreads>
-__device__ __noinline__ void SortPairs(uint64_t* items, int32_t size) {
+__device__ __forceinline__ void SortPairs(uint64_t* items, int32_t size) {
   for (int32_t span = 2; span <= size; span *= 2) {
     for (int32_t stride = span / 2; stride > 0; stride /= 2) {
-      for (int32_t pair = threadIdx.x; pair < size / 2; pair += kThreads) {
+      for (int32_t pair = ThreadIndex(); pair < size / 2; pair += kThreads) {
         const int32_t first = 2 * pair - (pair & (stride - 1));
         const int32_t second = first + stride;
         const bool ascending = (first & span) == 0;

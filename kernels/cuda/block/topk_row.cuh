@@ -31,6 +31,7 @@ struct RowOutput {
   void* values;
   const void* scores;
   SegmentReport* report;
+  int32_t length;  // as in RowWindow
   int32_t offset;  // added to positions in `indices`
   int32_t row;     // of the segment
   PageRow pages;
@@ -45,20 +46,16 @@ __device__ __forceinline__ bool MatchesPlan(const TopKBatch& batch, const TopKSe
   const int32_t* plan_lengths = reinterpret_cast<const int32_t*>(segment.plan + sizeof(PlanHeader));
   pool_threshold = plan.effective_threshold;
   // Of the shape first: the plan's lengths may be read only where it has some.
-  const int32_t now[] = {segment.rows, segment.columns, batch.k, batch.dtype};
-  const int32_t then[] = {plan.rows, plan.columns, plan.k, plan.dtype};
-#pragma unroll
-  for (int field = 0; field < 4; ++field) {
-    if (now[field] == then[field]) continue;
-    if (reporter) {
-      ReportFault(segment.report, FaultKind::kPlanStale, row, field + 1, now[field], then[field]);
-    }
+  const auto same = [&](int field, int32_t now, int32_t then) {
+    if (now == then) return true;
+    if (reporter) ReportFault(segment.report, FaultKind::kPlanStale, row, field, now, then);
+    return false;
+  };
+  if (!same(1, segment.rows, plan.rows) || !same(2, segment.columns, plan.columns) ||
+      !same(3, batch.k, plan.k) || !same(4, batch.dtype, plan.dtype)) {
     return false;
   }
-  const int32_t planned = plan_lengths[row];
-  if (planned == length) return true;
-  if (reporter) ReportFault(segment.report, FaultKind::kPlanStale, row, 0, length, planned);
-  return false;
+  return same(0, length, plan_lengths[row]);
 }
 
 // The window of row `row`; its page row and index offset go to `pages` and `offset`. Whatever is
@@ -129,9 +126,11 @@ __device__ __forceinline__ RowWindow OpenSegmentRow(const TopKBatch& batch,
                       : static_cast<Bits*>(segment.values) + row * segment.values_row_stride;
   output.scores = window.scores;
   output.report = segment.report;
+  output.length = window.length;
   output.offset = offset;
   output.row = row;
   output.pages = pages;
+  PrefetchPages(pages, window.length);
   return window;
 }
 

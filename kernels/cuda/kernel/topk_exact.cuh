@@ -27,20 +27,20 @@ template <typename Score>
 __global__ void __launch_bounds__(kExactThreads)
     TopKExact(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<ExactShared>();
+  ClearBins(shared.histogram);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
-  ClearBins(shared.histogram);
   const RowWindow window =
       OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
   __syncthreads();
   if (window.length <= batch.k) {
-    WriteShortRow<Score>(batch, window, shared.finish, shared.histogram, shared.scratch);
+    WriteShortRow<Score>(batch, shared.finish, shared.histogram, shared.scratch);
     return;
   }
   SelectExactRow<Score, kExactThreads>(shared.histogram, shared.finish.exact, window.scores,
                                        window.length, static_cast<uint32_t>(batch.k),
                                        batch.deterministic, shared.finish.selected);
-  WriteOrdered<Score>(batch, window, shared.finish, shared.histogram, shared.scratch);
+  WriteOrdered<Score>(batch, shared.finish, shared.histogram, shared.scratch);
 }
 
 }  // namespace winnow::cuda

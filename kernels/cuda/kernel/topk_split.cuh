@@ -36,11 +36,11 @@ template <typename Score, typename Shape>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
     TopKSplitScan(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<SplitScanShared<Shape>>();
+  ClearScan(shared.scan);
   WaitForPredecessor();
   ReleaseSuccessor();  // the selecting kernel needs no more room than is left beside this one
   const int32_t launch_row = static_cast<int32_t>(blockIdx.x) / batch.split;
   const int32_t part = static_cast<int32_t>(blockIdx.x) % batch.split;
-  ClearScan(shared.scan);
   const RowWindow window = OpenRow<Score>(batch, launch_row, false, shared.unused);
   const int32_t parts = PartsOf(batch, window);
   if (window.length <= batch.k || part >= parts) return;
@@ -81,16 +81,15 @@ __global__ void __launch_bounds__(Shape::kThreads)
   const RowWindow window = OpenRow<Score>(batch, launch_row, true, shared.finish.output);
   __syncthreads();
   if (window.length <= batch.k) {
-    WriteShortRow<Score>(batch, window, shared.finish, shared.gather.select.histogram,
+    WriteShortRow<Score>(batch, shared.finish, shared.gather.select.histogram,
                          reinterpret_cast<uint64_t*>(shared.gather.candidates));
     return;
   }
   const int64_t list = static_cast<int64_t>(launch_row) * batch.split;
-  const GatheredSurvivors gathered = GatherSurvivors(
-      shared.gather, batch.survivors + list * Shape::kCapacity, batch.survivor_counts + list,
-      PartsOf(batch, window), static_cast<uint32_t>(batch.k), batch.deterministic);
-  FinishRow<Score>(batch, window, shared.finish, shared.gather.select, shared.gather.candidates,
-                   gathered.count, gathered.low, gathered.high);
+  const int32_t count = GatherSurvivors(shared.gather, batch.survivors + list * Shape::kCapacity,
+                                        batch.survivor_counts + list, PartsOf(batch, window),
+                                        static_cast<uint32_t>(batch.k), batch.deterministic);
+  FinishRow<Score>(batch, shared.finish, shared.gather.select, shared.gather.candidates, count);
 }
 
 }  // namespace winnow::cuda

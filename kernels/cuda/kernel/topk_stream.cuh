@@ -27,14 +27,14 @@ template <typename Score, typename Shape>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
     TopKStream(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<StreamShared<Shape>>();
+  ClearScan(shared.scan);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
-  ClearScan(shared.scan);
   const RowWindow window =
       OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
   __syncthreads();
   if (window.length <= batch.k) {
-    WriteShortRow<Score>(batch, window, shared.finish, shared.scan.select.histogram,
+    WriteShortRow<Score>(batch, shared.finish, shared.scan.select.histogram,
                          reinterpret_cast<uint64_t*>(shared.scan.candidates));
     return;
   }
@@ -46,14 +46,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   }
   const ScanResult result = ScanSlice<Score>(shared.scan, row, 0, TileCount<Score, Shape>(row),
                                              threshold, k, batch.deterministic);
-  uint32_t low = kNoLimit;
-  uint32_t high = 0;
-  for (int32_t i = threadIdx.x; i < result.count; i += Shape::kThreads) {
-    low = min(low, shared.scan.candidates[i].key);
-    high = max(high, shared.scan.candidates[i].key);
-  }
-  FinishRow<Score>(batch, window, shared.finish, shared.scan.select, shared.scan.candidates,
-                   result.count, low, high);
+  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, result.count);
 }
 
 }  // namespace winnow::cuda

@@ -14,10 +14,17 @@
 namespace winnow::cuda {
 
 // Instantiated in instantiate/topk_*.cu.
+TopKKernels ShortKernelsFloat32(int32_t max_results, int32_t loads);
+TopKKernels ShortKernelsBfloat16(int32_t max_results, int32_t loads);
 TopKKernels StreamKernelsFloat32(int32_t max_results, int32_t loads);
 TopKKernels StreamKernelsBfloat16(int32_t max_results);
 TopKKernels SplitKernelsFloat32(int32_t max_results, int32_t loads);
 TopKKernels SplitKernelsBfloat16(int32_t max_results);
+
+TopKKernels ShortKernels(DType dtype, int32_t max_results, int32_t loads) {
+  return dtype == DType::kBfloat16 ? ShortKernelsBfloat16(max_results, loads)
+                                   : ShortKernelsFloat32(max_results, loads);
+}
 
 TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads) {
   return dtype == DType::kBfloat16 ? StreamKernelsBfloat16(max_results)
@@ -41,6 +48,7 @@ TopKKernels KernelsFor(DType dtype, const TopKPolicy& policy) {
     case TopKRoute::kSplit:
       return SplitKernels(dtype, policy.max_results, policy.loads);
     case TopKRoute::kShort:
+      return ShortKernels(dtype, policy.max_results, policy.loads);
     case TopKRoute::kExact:
       break;
   }
@@ -129,9 +137,10 @@ cudaError_t AllowShared(const TopKKernel& kernel) {
 
 cudaError_t PrepareTopK() {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
-    for (const TopKRoute route : {TopKRoute::kExact, TopKRoute::kStream, TopKRoute::kSplit}) {
+    for (const TopKRoute route :
+         {TopKRoute::kExact, TopKRoute::kShort, TopKRoute::kStream, TopKRoute::kSplit}) {
       for (const int32_t max_results : {512, kMaxK}) {
-        for (const int32_t loads : {4, 8}) {
+        for (const int32_t loads : {1, 2, 4, 8}) {
           const TopKKernels kernels =
               KernelsFor(dtype, {.route = route, .max_results = max_results, .loads = loads});
           for (const TopKKernel& kernel : {kernels.first, kernels.second}) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/primitives/fault.cuh"
+#include "kernels/cuda/primitives/vector_load.cuh"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/segments.h"
 
@@ -53,6 +54,19 @@ __device__ __forceinline__ bool OpenPageRow(const PageTransform& transform, int3
     result.id_limit = min(result.id_limit, static_cast<uint32_t>(transform.pool_pages));
   }
   return true;
+}
+
+// Asks for the ids of positions [0, length) to be brought into L2: they are needed when the row has
+// been selected, and come while it is. One thread calls it.
+__device__ __forceinline__ void PrefetchPages(const PageRow& pages, int32_t length) {
+  if (pages.columns == 0 || length <= 0) return;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(pages.ids);
+  const uintptr_t end = begin + 4 * static_cast<uintptr_t>(((length - 1) >> pages.page_shift) + 1);
+  const uintptr_t aligned_begin = (begin + 15) & ~static_cast<uintptr_t>(15);
+  const uintptr_t aligned_end = end & ~static_cast<uintptr_t>(15);
+  if (aligned_end <= aligned_begin) return;
+  PrefetchToL2(reinterpret_cast<const void*>(aligned_begin),
+               static_cast<uint32_t>(aligned_end - aligned_begin));
 }
 
 // Slot of `position` (not negative); kPaddingIndex, with the fault reported, where there is none.

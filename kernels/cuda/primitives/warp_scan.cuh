@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/primitives/thread_index.cuh"
+
 namespace winnow::cuda {
 
 inline constexpr uint32_t kAllLanes = 0xffffffffu;
@@ -25,21 +27,21 @@ __device__ __forceinline__ uint32_t WarpInclusiveSum(uint32_t value) {
 #else
   for (int distance = 1; distance < 32; distance *= 2) {
     const uint32_t below = __shfl_up_sync(kAllLanes, value, distance);
-    if ((threadIdx.x & 31) >= static_cast<unsigned>(distance)) value += below;
+    if ((ThreadIndex() & 31) >= static_cast<unsigned>(distance)) value += below;
   }
 #endif
   return value;
 }
 
 // Bits of the lanes below this one.
-__device__ __forceinline__ uint32_t LanesBelow() { return (1u << (threadIdx.x & 31)) - 1u; }
+__device__ __forceinline__ uint32_t LanesBelow() { return (1u << (ThreadIndex() & 31)) - 1u; }
 
 // Takes a place from `counter` for each lane that wants one, with a single atomic addition. The
 // places of a warp follow each other in lane order. Undefined where `wanted` is false.
 __device__ __forceinline__ uint32_t WarpReserve(uint32_t* counter, bool wanted) {
   const uint32_t lanes = __ballot_sync(kAllLanes, wanted);
   uint32_t first = 0;
-  if ((threadIdx.x & 31) == 0 && lanes != 0) {
+  if ((ThreadIndex() & 31) == 0 && lanes != 0) {
     first = atomicAdd(counter, static_cast<uint32_t>(__popc(lanes)));
   }
   return __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(lanes & LanesBelow()));

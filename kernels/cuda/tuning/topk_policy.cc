@@ -36,6 +36,18 @@ int32_t LoadsFor(const DeviceTraits& traits, const TopKWork& work, int32_t split
   return alone && work.max_length / split >= kDeepSlice ? 8 : 4;
 }
 
+// Scores that the threads of the short route hold at most.
+constexpr int32_t kMaxHeld = 16384;
+
+// Vectors of each of 512 threads that hold a row of the length: a power of two.
+int32_t LoadsToHold(const TopKWork& work) {
+  const int32_t scores_per_vector = 16 / static_cast<int32_t>(SizeOf(work.dtype));
+  const int32_t most = kMaxHeld / (512 * scores_per_vector);
+  int32_t loads = most / 4;
+  while (loads < most && loads * 512 * scores_per_vector < work.max_length) loads *= 2;
+  return loads;
+}
+
 }  // namespace
 
 int32_t DefaultPoolThreshold(const DeviceTraits&, DType, int32_t) { return kMinSharedLength; }
@@ -47,7 +59,9 @@ TopKPolicy PolicyForRoute(TopKRoute route, const DeviceTraits& traits, const Top
   policy.pool_threshold = DefaultPoolThreshold(traits, work.dtype, work.k);
   switch (route) {
     case TopKRoute::kExact:
+      break;
     case TopKRoute::kShort:
+      policy.loads = LoadsToHold(work);
       break;
     case TopKRoute::kStream:
       policy.loads = LoadsFor(traits, work, 1);
@@ -63,6 +77,7 @@ TopKPolicy PolicyForRoute(TopKRoute route, const DeviceTraits& traits, const Top
 }
 
 TopKPolicy ChooseTopKPolicy(const DeviceTraits& traits, const TopKWork& work) {
+  if (work.max_length <= kMaxHeld) return PolicyForRoute(TopKRoute::kShort, traits, work);
   const bool shares = work.planned || SplitFor(traits, work) > 1;
   if (shares && work.max_length > kMinSharedLength) {
     return PolicyForRoute(TopKRoute::kSplit, traits, work);

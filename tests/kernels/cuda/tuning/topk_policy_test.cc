@@ -62,6 +62,21 @@ TEST(TopKPolicyTest, Bfloat16TilesFitTheMask) {
   }
 }
 
+TEST(TopKPolicyTest, ShortRowsAreHeldInAsFewVectorsAsHoldThem) {
+  const auto loads = [](DType dtype, int32_t length) {
+    const TopKPolicy policy =
+        ChooseTopKPolicy(Hopper(), {.dtype = dtype, .k = 512, .rows = 8, .max_length = length});
+    return policy.route == TopKRoute::kShort ? policy.loads : 0;
+  };
+  EXPECT_EQ(loads(DType::kFloat32, 1), 2);
+  EXPECT_EQ(loads(DType::kFloat32, 4096), 2);
+  EXPECT_EQ(loads(DType::kFloat32, 4097), 4);
+  EXPECT_EQ(loads(DType::kFloat32, 16384), 8);
+  EXPECT_EQ(loads(DType::kFloat32, 16385), 0);
+  EXPECT_EQ(loads(DType::kBfloat16, 4096), 1);
+  EXPECT_EQ(loads(DType::kBfloat16, 16384), 4);
+}
+
 TEST(TopKPolicyTest, PrintsItself) {
   const TopKPolicy policy{.route = TopKRoute::kSplit,
                           .max_results = 512,

@@ -1,0 +1,106 @@
+// Top-k with one block a row that it holds in registers: one read, the threshold from a sample of
+// the registers, no atomic per score. A full candidate buffer (equal scores in plenty) is compacted
+// and the registers are compared again. Rows that do not fit the registers are right as well: the
+// rest of them is read tile by tile, only slower than by the streaming route. Next:
+// block/scan_row.cuh and block/finish_row.cuh.
+
+#ifndef WINNOW_KERNELS_CUDA_KERNEL_TOPK_SHORT_CUH_
+#define WINNOW_KERNELS_CUDA_KERNEL_TOPK_SHORT_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/block/finish_row.cuh"
+#include "kernels/cuda/block/scan_row.cuh"
+#include "kernels/cuda/primitives/dependent_launch.cuh"
+#include "kernels/cuda/primitives/shared_memory.cuh"
+
+namespace winnow::cuda {
+
+template <typename Shape>
+struct ShortShared {
+  ScanShared<Shape> scan;
+  FinishShared<Shape::kMaxResults> finish;
+};
+
+// Threshold from two of each thread's scores. As SampleThreshold.
+template <typename Score, typename Shape>
+__device__ __forceinline__ uint32_t RegisterThreshold(ScanShared<Shape>& shared,
+                                                      const Tile<Shape>& tile, int32_t length,
+                                                      uint32_t k) {
+  constexpr int kSamples = 2;
+  constexpr int kScores = Shape::kLoads * Score::kPerVector;  // of a thread
+  constexpr int kChoices = kScores / kSamples < 4 ? kScores / kSamples : 4;
+  // A hashed choice among a few places of the thread, so that no period of the data can hide.
+  const uint32_t hash = HashOf(threadIdx.x);
+  uint32_t keys[kSamples];
+#pragma unroll
+  for (int sample = 0; sample < kSamples; ++sample) {
+    const int choice = static_cast<int>(hash >> (8 * sample)) & (kChoices - 1);
+    uint32_t bits = 0;
+#pragma unroll
+    for (int i = 0; i < kChoices; ++i) {
+      // Choices lie in different vectors and at different elements where there are several.
+      const int index = sample * kScores / kSamples + i * (kScores / kSamples / kChoices);
+      const int vector = index / Score::kPerVector;
+      const int element = (index + i + sample) % Score::kPerVector;
+      const uint32_t here = Score::Element(tile.vectors[vector].words, element);
+      bits = choice == i ? here : bits;
+    }
+    keys[sample] = Score::Key(bits);
+  }
+  // Each score is sampled with the same probability, however many of the registers are in the row.
+  constexpr int32_t kHeld = Shape::kThreads * kScores;
+  const uint32_t rank = SampleRank(k, kSamples * Shape::kThreads, max(length, kHeld));
+  return max(KeyOfSampleRank(shared.select.histogram, keys, rank), Score::kNegativeInfinityKey);
+}
+
+// One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
+template <typename Score, typename Shape>
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
+    TopKShort(const __grid_constant__ TopKBatch batch) {
+  auto& shared = DynamicShared<ShortShared<Shape>>();
+  ClearScan(shared.scan);
+  WaitForPredecessor();
+  if (batch.release_early) ReleaseSuccessor();
+  const RowWindow window =
+      OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
+  const RowVectors<Score> row(window.scores, window.length);
+  const bool selects = window.length > batch.k;
+  int32_t tile = static_cast<int32_t>(threadIdx.x >> 5);
+  Tile<Shape> held;
+  if (selects) LoadTile(row, tile, held);
+  __syncthreads();
+  if (!selects) {
+    WriteShortRow<Score>(batch, shared.finish, shared.scan.select.histogram,
+                         reinterpret_cast<uint64_t*>(shared.scan.candidates));
+    return;
+  }
+  const uint32_t k = static_cast<uint32_t>(batch.k);
+  Threshold threshold{Score::kNegativeInfinityKey};
+  // A row of which most scores are wanted needs no threshold: all of it fits the buffer.
+  if (window.length > 2 * batch.k) {
+    threshold.key = RegisterThreshold<Score>(shared.scan, held, window.length, k);
+  }
+  const int32_t tiles = TileCount<Score, Shape>(row);
+  uint32_t highest = 0;
+  for (;;) {
+    bool complete = true;
+    while (tile < tiles) {
+      complete = AppendTile(shared.scan, row, held, tile, threshold, highest);
+      if (!complete) break;
+      tile += Shape::kWarps;
+      if (tile < tiles) LoadTile(row, tile, held);
+    }
+    ShareExtremes(shared.scan.select.histogram, threshold.key, highest);
+    if (!__syncthreads_or(!complete)) break;
+    threshold = MakeRoom(shared.scan, k, batch.deterministic);
+  }
+  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates,
+                   static_cast<int32_t>(shared.scan.count));
+}
+
+}  // namespace winnow::cuda
+
+#endif  // WINNOW_KERNELS_CUDA_KERNEL_TOPK_SHORT_CUH_
