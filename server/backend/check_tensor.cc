@@ -38,19 +38,25 @@ absl::Status CheckDtype(const TensorRule& rule, const TensorRef& tensor) {
                     .limit = accepted});
 }
 
+// A part of a tensor; its path is put together only for an error, as every request comes by here.
+absl::Status CheckShape(absl::string_view field, absl::string_view part, int64_t value,
+                        int64_t high) {
+  if (value >= 0 && value <= high) return absl::OkStatus();
+  return CheckRange(ErrorReason::kShapeOutOfRange, absl::StrCat(field, part), value, 0, high);
+}
+
 absl::Status CheckExtent(absl::string_view field, int64_t rows, int64_t columns, int64_t row_stride,
                          DType dtype) {
-  const std::string stride_field = absl::StrCat(field, ".row_stride");
   if (row_stride < columns) {
-    return InvalidField(ErrorReason::kStrideTooSmall, stride_field, row_stride,
-                        absl::StrCat("at least ", columns, ", its columns"));
+    return InvalidField(ErrorReason::kStrideTooSmall, absl::StrCat(field, ".row_stride"),
+                        row_stride, absl::StrCat("at least ", columns, ", its columns"));
   }
   const auto elements = CheckedExtent(rows, columns, row_stride);
   if (elements.has_value() && *elements <= kMaxMatrixBytes / SizeOf(dtype)) {
     return absl::OkStatus();
   }
   const int64_t room = (kMaxMatrixBytes / SizeOf(dtype) - columns) / std::max<int64_t>(1, rows - 1);
-  return InvalidField(ErrorReason::kSizeOverflow, stride_field, row_stride,
+  return InvalidField(ErrorReason::kSizeOverflow, absl::StrCat(field, ".row_stride"), row_stride,
                       absl::StrCat("at most ", room, " for ", rows, " rows"));
 }
 
@@ -123,12 +129,8 @@ absl::Status CheckTensor(const TensorRule& rule, const TensorRef& tensor,
                          absl::Span<const Step> earlier_steps) {
   if (!tensor.present()) return FieldMissing(rule.field, "the operation needs it");
   WINNOW_RETURN_IF_ERROR(CheckDtype(rule, tensor));
-  WINNOW_RETURN_IF_ERROR(CheckRange(ErrorReason::kShapeOutOfRange,
-                                    absl::StrCat(rule.field, ".row_count"), tensor.rows, 0,
-                                    rule.max_rows));
-  WINNOW_RETURN_IF_ERROR(CheckRange(ErrorReason::kShapeOutOfRange,
-                                    absl::StrCat(rule.field, ".column_count"), tensor.columns, 0,
-                                    rule.max_columns));
+  WINNOW_RETURN_IF_ERROR(CheckShape(rule.field, ".row_count", tensor.rows, rule.max_rows));
+  WINNOW_RETURN_IF_ERROR(CheckShape(rule.field, ".column_count", tensor.columns, rule.max_columns));
   if (tensor.source == TensorRef::Source::kStep) {
     return CheckReference(rule.field, tensor, earlier_steps);
   }

@@ -66,8 +66,14 @@ class DistinctRanges {
 
 constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
 
+// Costs are asked for before and after checks, so shapes may be anything.
+int64_t Bytes(int64_t rows, int64_t columns, DType dtype) {
+  return SaturatingMultiply(
+      SaturatingMultiply(std::max<int64_t>(rows, 0), std::max<int64_t>(columns, 0)), SizeOf(dtype));
+}
+
 int64_t BytesRead(const TensorRef& tensor) {
-  return SaturatingMultiply(SaturatingMultiply(tensor.rows, tensor.columns), SizeOf(tensor.dtype));
+  return Bytes(tensor.rows, tensor.columns, tensor.dtype);
 }
 
 // The gaps between rows are held too.
@@ -96,7 +102,7 @@ WorkCost CostOf(const WorkItem& item) {
   WorkCost cost;
   DistinctRanges ranges;
   for (const Step& step : item.steps) {
-    cost.rows = SaturatingAdd(cost.rows, RowsOf(step));
+    cost.rows = SaturatingAdd(cost.rows, std::max<int64_t>(RowsOf(step), 0));
     ForEachInput(step, [&](absl::string_view, const TensorRef& tensor) {
       if (!tensor.present()) return;
       cost.input_bytes = SaturatingAdd(cost.input_bytes, BytesRead(tensor));
@@ -107,9 +113,8 @@ WorkCost CostOf(const WorkItem& item) {
     ForEachOutput(step, [&](OutputName name, const OutputRef& output) {
       if (output.placement != OutputRef::Placement::kInline) return;
       const OutputShape shape = ShapeOf(step, name);
-      cost.host_bytes = SaturatingAdd(
-          cost.host_bytes,
-          SaturatingMultiply(SaturatingMultiply(shape.rows, shape.columns), SizeOf(shape.dtype)));
+      cost.host_bytes =
+          SaturatingAdd(cost.host_bytes, Bytes(shape.rows, shape.columns, shape.dtype));
     });
   }
   return cost;
