@@ -22,6 +22,9 @@ constexpr spdlog::level::level_enum kSpdlogLevels[] = {spdlog::level::debug, spd
 // Writes to the sink of a test when there is one, otherwise to standard error.
 class SwitchingSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
+  // The inner sink formats by itself, whatever this one's pattern is.
+  SwitchingSink() { standard_error_.set_pattern("%v"); }
+
   void Redirect(absl::AnyInvocable<void(absl::string_view)> redirect) {
     const std::lock_guard<std::mutex> lock(mutex_);
     redirect_ = std::move(redirect);
