@@ -31,7 +31,7 @@ struct RpcEnvironment {
   // For GetServerInfo.
   std::string version;
   SchedulerOptions queue_limits;
-  std::vector<std::string> listeners;
+  std::vector<std::string> listeners;  // filled by RpcServer::Start
   absl::Time start_time;
 
   // Whether peers on TCP may drain the server; peers on a Unix socket always may.

@@ -27,6 +27,10 @@ namespace {
 // number matters only for bursts.
 constexpr int kCallsAhead = 2;
 
+// What Stop leaves to streams that are still open, so that a watcher of Health reads NOT_SERVING
+// before its stream ends. Without such streams Stop does not wait.
+constexpr std::chrono::milliseconds kLastWords(200);
+
 // A message above this is refused by the transport, without an error detail; up to it the server
 // itself says which field is too large.
 int64_t MaxMessageBytes(const RpcEnvironment& environment) {
@@ -56,6 +60,7 @@ class RpcServerImpl final : public RpcServer {
     for (size_t i = 0; i < ports.size(); ++i) {
       addresses_.push_back(WithPort(options.listeners[i], ports[i]));
     }
+    environment_.listeners = addresses_;
     Serve();
     return absl::OkStatus();
   }
@@ -63,10 +68,8 @@ class RpcServerImpl final : public RpcServer {
   const std::vector<std::string>& addresses() const override { return addresses_; }
 
   void SetServing(bool serving) override {
-    auto* health = server_->GetHealthCheckService();
-    health->SetServingStatus(serving);
-    health->SetServingStatus(v1::IndexerService::service_full_name(), serving);
-    health->SetServingStatus(v1::AdminService::service_full_name(), serving);
+    // Of every service that Serve named, so that a watcher hears of a change once.
+    server_->GetHealthCheckService()->SetServingStatus(serving);
   }
 
   void AwaitReplies(absl::Time deadline) override {
@@ -77,7 +80,7 @@ class RpcServerImpl final : public RpcServer {
 
   void Stop() override {
     if (server_ == nullptr) return;
-    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
     for (auto& queue : queues_) {
       absl::MutexLock lock(&queue->mu);
       queue->closed = true;
@@ -132,7 +135,9 @@ class RpcServerImpl final : public RpcServer {
       }
       threads_.emplace_back([&queue = *queue->queue] { Poll(queue); });
     }
-    SetServing(true);
+    auto* health = server_->GetHealthCheckService();
+    health->SetServingStatus(v1::IndexerService::service_full_name(), true);
+    health->SetServingStatus(v1::AdminService::service_full_name(), true);
   }
 
   static void Poll(grpc::ServerCompletionQueue& queue) {

@@ -2,7 +2,6 @@
 // next request unharmed.
 
 #include <gmock/gmock.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/rpc/status_mapping.h"
+#include "tests/integration/generic_call.h"
 #include "tests/integration/malformed_requests.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/reference_results.h"
@@ -17,25 +17,6 @@
 
 namespace winnow::testing {
 namespace {
-
-// One unary call with any bytes.
-grpc::Status CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                           const std::string& bytes) {
-  grpc::GenericStub stub(channel);
-  grpc::CompletionQueue queue;
-  auto context = Patient();
-  grpc::Slice slice(bytes);
-  auto call = stub.PrepareUnaryCall(context.get(), absl::StrCat("/winnow.v1.", method),
-                                    grpc::ByteBuffer(&slice, 1), &queue);
-  call->StartCall();
-  grpc::ByteBuffer reply;
-  grpc::Status status;
-  call->Finish(&reply, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  return status;
-}
 
 class MalformedTest : public ::testing::Test {
  protected:
@@ -66,7 +47,8 @@ TEST_F(MalformedTest, EachIsRefusedWithCodeReasonAndFieldAndTheNextRequestIsServ
   for (const MalformedRequest& request : requests) {
     SCOPED_TRACE(absl::StrCat(request.method, ": ", request.name));
     distinct.insert(request.method + request.bytes);
-    const grpc::Status status = CallWithBytes(channel, request.method, request.bytes);
+    const grpc::Status status =
+        CallWithBytes(channel, "winnow.v1." + request.method, request.bytes);
     EXPECT_EQ(status.error_code(), request.code) << status.error_message();
     const auto detail = server::GetErrorDetail(status);
     ASSERT_TRUE(detail.has_value()) << status.error_message();
@@ -85,15 +67,15 @@ TEST_F(MalformedTest, EachIsRefusedWithCodeReasonAndFieldAndTheNextRequestIsServ
 
 TEST_F(MalformedTest, AMessageFarAboveTheLimitIsRefusedByTheTransportAndTheNextIsServed) {
   const auto channel = server_.Connect(server_.unix_target());
-  const grpc::Status status =
-      CallWithBytes(channel, "IndexerService/TopK", std::string(16 * kMalformedInlineLimit, '\0'));
+  const grpc::Status status = CallWithBytes(channel, "winnow.v1.IndexerService/TopK",
+                                            std::string(16 * kMalformedInlineLimit, '\0'));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   ExpectServes(*v1::IndexerService::NewStub(channel));
 }
 
 TEST_F(MalformedTest, AMethodThatDoesNotExistIsUnimplemented) {
   const auto channel = server_.Connect(server_.unix_target());
-  EXPECT_EQ(CallWithBytes(channel, "IndexerService/TopQ", "").error_code(),
+  EXPECT_EQ(CallWithBytes(channel, "winnow.v1.IndexerService/TopQ", "").error_code(),
             grpc::StatusCode::UNIMPLEMENTED);
   ExpectServes(*v1::IndexerService::NewStub(channel));
 }
@@ -103,7 +85,8 @@ TEST_F(MalformedTest, RefusalsLeaveNoMemoryBehind) {
   const std::vector<MalformedRequest> requests = AllMalformedRequests();
   const auto send_all = [&](int rounds) {
     for (int i = 0; i < rounds; ++i) {
-      for (const auto& request : requests) CallWithBytes(channel, request.method, request.bytes);
+      for (const auto& request : requests)
+        CallWithBytes(channel, "winnow.v1." + request.method, request.bytes);
     }
   };
   send_all(2);

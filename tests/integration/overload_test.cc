@@ -1,0 +1,235 @@
+// More work than the server can do at once: full queue, deadlines, cancellation, drain under load,
+// clients that die.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "server/rpc/status_mapping.h"
+#include "tests/integration/server_process.h"
+#include "tests/integration/slow_request.h"
+#include "tests/testing/requests.h"
+
+namespace winnow::testing {
+namespace {
+
+// Many calls in flight from one thread.
+class Flood {
+ public:
+  explicit Flood(v1::IndexerService::Stub& indexer) : indexer_(indexer) {}
+  ~Flood() { Finish(); }
+
+  void Send(std::chrono::milliseconds patience = std::chrono::seconds(60)) {
+    auto call = std::make_unique<One>();
+    call->context.set_deadline(std::chrono::system_clock::now() + patience);
+    call->reader = indexer_.AsyncExecute(&call->context, SlowRequest(), &queue_);
+    call->reader->Finish(&call->response, &call->status, call.get());
+    calls_.push_back(std::move(call));
+  }
+
+  void CancelAll() {
+    for (auto& call : calls_) call->context.TryCancel();
+  }
+
+  // Waits for all replies; how many came with each code.
+  std::map<grpc::StatusCode, int> Finish() {
+    void* tag = nullptr;
+    bool ok = false;
+    for (; finished_ < calls_.size(); ++finished_) queue_.Next(&tag, &ok);
+    std::map<grpc::StatusCode, int> codes;
+    for (const auto& call : calls_) ++codes[call->status.error_code()];
+    return codes;
+  }
+
+  // A status with the code; stops at the first.
+  grpc::Status FindStatus(grpc::StatusCode code) const {
+    for (const auto& call : calls_) {
+      if (call->status.error_code() == code) return call->status;
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  struct One {
+    grpc::ClientContext context;
+    v1::ExecuteResponse response;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ExecuteResponse>> reader;
+  };
+  v1::IndexerService::Stub& indexer_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<One>> calls_;
+  size_t finished_ = 0;
+};
+
+int64_t CountOf(const std::map<grpc::StatusCode, int>& codes, grpc::StatusCode code) {
+  const auto found = codes.find(code);
+  return found == codes.end() ? 0 : found->second;
+}
+
+const std::vector<std::string> kSlow = {"--threads=1", "--launch-slots=1",
+                                        "--max-batch-requests=1"};
+
+std::vector<std::string> SlowWith(std::vector<std::string> more) {
+  more.insert(more.end(), kSlow.begin(), kSlow.end());
+  return more;
+}
+
+v1::GetStatsResponse StatsOf(ServerProcess& server) {
+  v1::GetStatsResponse stats;
+  EXPECT_TRUE(server.Admin()->GetStats(Patient().get(), {}, &stats).ok());
+  return stats;
+}
+
+// Waits for a change that the server makes by itself soon.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (absl::Now() < deadline) {
+    if (condition()) return true;
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  return false;
+}
+
+void ExpectIdleAndServing(ServerProcess& server) {
+  EXPECT_TRUE(Eventually([&] {
+    const v1::GetStatsResponse stats = StatsOf(server);
+    return stats.queued_request_count() == 0 && stats.running_request_count() == 0 &&
+           stats.queued_bytes() == 0;
+  }));
+  v1::TopKResponse response;
+  EXPECT_TRUE(server.Indexer()->TopK(Patient().get(), GoodTopK(), &response).ok());
+}
+
+TEST(OverloadTest, AFullQueueAnswersAtOnceAndServesTheRest) {
+  ServerProcess server({.flags = SlowWith({"--max-queued-requests=4"})});
+  const auto indexer = server.Indexer();
+  Flood flood(*indexer);
+  for (int i = 0; i < 60; ++i) flood.Send();
+  const auto codes = flood.Finish();
+  EXPECT_GE(CountOf(codes, grpc::StatusCode::OK), 4);
+  ASSERT_GE(CountOf(codes, grpc::StatusCode::RESOURCE_EXHAUSTED), 1);
+  EXPECT_EQ(codes.size(), 2u);
+  const auto detail =
+      server::GetErrorDetail(flood.FindStatus(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason(), v1::ERROR_REASON_QUEUE_FULL);
+  EXPECT_GT(detail->retry_after_millis(), 0);
+  EXPECT_EQ(StatsOf(server).rejected_request_count(),
+            CountOf(codes, grpc::StatusCode::RESOURCE_EXHAUSTED));
+  ExpectIdleAndServing(server);
+}
+
+TEST(OverloadTest, TheBytesOfWaitingRequestsAreBounded) {
+  ServerProcess server({.flags = SlowWith({"--max-inline-bytes=10M", "--max-queued-bytes=10M"})});
+  const auto indexer = server.Indexer();
+  Flood flood(*indexer);
+  for (int i = 0; i < 150; ++i) flood.Send();
+  const auto codes = flood.Finish();
+  EXPECT_GE(CountOf(codes, grpc::StatusCode::RESOURCE_EXHAUSTED), 1);
+  EXPECT_GE(CountOf(codes, grpc::StatusCode::OK), 2);
+  ExpectIdleAndServing(server);
+}
+
+TEST(OverloadTest, ARequestPastItsDeadlineIsNeverLaunched) {
+  ServerProcess server({.flags = SlowWith({})});
+  const auto indexer = server.Indexer();
+  Flood patient(*indexer);
+  for (int i = 0; i < 60; ++i) patient.Send();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 20; }));
+  Flood hurried(*indexer);
+  for (int i = 0; i < 20; ++i) hurried.Send(std::chrono::milliseconds(5));
+  const auto hurried_codes = hurried.Finish();
+  EXPECT_EQ(hurried_codes.count(grpc::StatusCode::OK), 0u);
+  EXPECT_GE(CountOf(hurried_codes, grpc::StatusCode::DEADLINE_EXCEEDED), 1);
+  EXPECT_EQ(CountOf(patient.Finish(), grpc::StatusCode::OK), 60);
+  // Those that arrived were expired or cancelled in the queue: none was launched.
+  EXPECT_EQ(StatsOf(server).launched_request_count(), 60);
+  ExpectIdleAndServing(server);
+}
+
+TEST(OverloadTest, CancelledRequestsAreNotLaunched) {
+  ServerProcess server({.flags = SlowWith({})});
+  const auto indexer = server.Indexer();
+  Flood flood(*indexer);
+  for (int i = 0; i < 60; ++i) flood.Send();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 20; }));
+  flood.CancelAll();
+  const auto codes = flood.Finish();
+  EXPECT_GE(CountOf(codes, grpc::StatusCode::CANCELLED), 20);
+  ExpectIdleAndServing(server);
+  const v1::GetStatsResponse stats = StatsOf(server);
+  EXPECT_GE(stats.cancelled_request_count(), 15);
+  EXPECT_LE(stats.launched_request_count(), 60 - stats.cancelled_request_count() + 1);
+}
+
+TEST(OverloadTest, TheRequestsOfAKilledClientAreDropped) {
+  ServerProcess server({.flags = SlowWith({})});
+  const pid_t client = fork();
+  if (client == 0) {
+    execl(WINNOW_FLOOD_CLIENT, WINNOW_FLOOD_CLIENT, server.unix_target().c_str(), nullptr);
+    _exit(127);
+  }
+  EXPECT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
+  kill(client, SIGKILL);
+  waitpid(client, nullptr, 0);
+  ExpectIdleAndServing(server);
+  EXPECT_GE(StatsOf(server).cancelled_request_count(), 5);
+}
+
+TEST(OverloadTest, ADrainFinishesWhatIsQueuedAndRefusesWhatIsNew) {
+  ServerProcess server({.flags = SlowWith({})});
+  const auto indexer = server.Indexer();
+  Flood before(*indexer);
+  for (int i = 0; i < 40; ++i) before.Send();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
+  const v1::GetStatsResponse stats = StatsOf(server);
+  const int64_t arrived =
+      stats.queued_request_count() + stats.running_request_count() + stats.launched_request_count();
+  server.Signal(SIGTERM);
+  ASSERT_TRUE(Eventually([&] { return server.log().find("event=draining") != std::string::npos; }));
+  v1::TopKResponse response;
+  const grpc::Status late = indexer->TopK(Patient().get(), GoodTopK(), &response);
+  EXPECT_EQ(late.error_code(), grpc::StatusCode::UNAVAILABLE);
+  const auto codes = before.Finish();
+  EXPECT_GE(CountOf(codes, grpc::StatusCode::OK), std::min<int64_t>(arrived, 10));
+  for (const auto& [code, count] : codes) {
+    EXPECT_TRUE(code == grpc::StatusCode::OK || code == grpc::StatusCode::UNAVAILABLE) << code;
+  }
+  EXPECT_EQ(server.AwaitExit(), 0) << server.log();
+}
+
+TEST(OverloadTest, ADrainTimeoutCancelsWhatIsLeft) {
+  ServerProcess server({.flags = SlowWith({"--drain-timeout=1ms"})});
+  const auto indexer = server.Indexer();
+  Flood flood(*indexer);
+  for (int i = 0; i < 40; ++i) flood.Send();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.AwaitExit(absl::Seconds(20)), 0) << server.log();
+  const auto codes = flood.Finish();
+  EXPECT_GE(CountOf(codes, grpc::StatusCode::UNAVAILABLE), 1);
+}
+
+TEST(OverloadTest, ASecondSignalEndsItAtOnce) {
+  ServerProcess server({.flags = SlowWith({"--drain-timeout=60s"})});
+  const auto indexer = server.Indexer();
+  Flood flood(*indexer);
+  for (int i = 0; i < 120; ++i) flood.Send();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 30; }));
+  server.Signal(SIGTERM);
+  ASSERT_TRUE(Eventually([&] { return server.log().find("event=draining") != std::string::npos; }));
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.AwaitExit(absl::Seconds(5)), 128 + SIGTERM) << server.log();
+}
+
+}  // namespace
+}  // namespace winnow::testing
