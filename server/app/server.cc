@@ -29,6 +29,12 @@ int32_t QueueCount(int32_t asked) {
   return std::clamp<int32_t>(static_cast<int32_t>(std::thread::hardware_concurrency()) / 4, 1, 4);
 }
 
+// gRPC closes connections when its buffers reach this, so it must lie well above what the queue
+// holds: a full queue is answered politely before.
+int64_t TransportBytes(const ServerConfig& config) {
+  return 2 * config.max_queued_bytes + (int64_t{256} << 20);
+}
+
 // Sockets made while it lives are for the user and its group alone (0660).
 class ScopedSocketMode {
  public:
@@ -49,7 +55,7 @@ class ServerImpl final : public Server {
     // Before the backend: a path that another server holds is known in microseconds.
     RpcServerOptions options{.queues = QueueCount(config.queues),
                              .max_concurrent_streams = config.max_concurrent_streams,
-                             .transport_memory_bytes = config.max_queued_bytes};
+                             .transport_memory_bytes = TransportBytes(config)};
     WINNOW_RETURN_IF_ERROR(ClaimListeners(config, options.listeners));
     WINNOW_ASSIGN_OR_RETURN(backend_,
                             OpenBackend({.kind = config.backend,
