@@ -12,7 +12,7 @@
 
 namespace winnow::cpu {
 
-class CpuDevice final : public Device {
+class CpuDevice : public Device {
  public:
   CpuDevice(int32_t threads, const RowKernels& kernels);
 

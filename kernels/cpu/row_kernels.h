@@ -32,7 +32,8 @@ struct RowKernels {
   const char* name;  // of the instruction set
 
   // Appends each score >= threshold of [begin, end) in ascending order, until the end or until
-  // fewer than kCollectChunk more would fit. Returns where it stopped. NaN is never appended.
+  // fewer than kCollectChunk more would fit. Returns where it stopped. NaN is never appended, and
+  // must not be the threshold.
   int32_t (*collect)(DType dtype, const void* scores, int32_t begin, int32_t end, float threshold,
                      Candidates* candidates);
 

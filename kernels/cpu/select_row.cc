@@ -42,14 +42,27 @@ float ScoreOfKey(int32_t key) {
   return score;
 }
 
-uint32_t Hash(uint32_t value) {
+uint64_t Hash(uint32_t value) {
   value = (value ^ (value >> 16)) * 0x7feb352du;
   value = (value ^ (value >> 15)) * 0x846ca68bu;
   return value ^ (value >> 16);
 }
 
-const void* ScoreAt(const ScoreRow& row, int64_t position) {
-  return static_cast<const char*>(row.scores) + position * SizeOf(row.dtype);
+// Copies one group of kBytes from somewhere in each of equal parts of the row, so that no period
+// escapes and no part is missed.
+template <int kBytes>
+void CopyGroups(const ScoreRow& row, int32_t sample_size, char* to) {
+  constexpr int64_t kScoreBytes = kBytes / kSampleGroup;
+  const auto* scores = static_cast<const char*>(row.scores);
+  const auto groups = static_cast<uint32_t>(sample_size / kSampleGroup);
+  // Fixed point with 16 binary places: positions stay below 2^21, so sums below 2^48.
+  const uint64_t part = (static_cast<uint64_t>(row.length) << 16) / groups;
+  const uint64_t room = part - (uint64_t{kSampleGroup} << 16);
+  for (uint32_t group = 0; group < groups; ++group) {
+    const uint64_t within = (Hash(group) * (room >> 16)) >> 32;
+    const uint64_t position = (group * part >> 16) + within;
+    std::memcpy(to + group * kBytes, scores + position * kScoreBytes, kBytes);
+  }
 }
 
 }  // namespace
@@ -127,17 +140,11 @@ void RowSelector::AppendPieces(List* pieces, const int32_t* counts, int32_t piec
 
 void RowSelector::Sample(const ScoreRow& row) {
   sample_size_ = SampleSize(row.length);
-  const int32_t groups = sample_size_ / kSampleGroup;
-  const int64_t bytes = kSampleGroup * SizeOf(row.dtype);
   auto* raw = reinterpret_cast<char*>(work_);
-  for (int32_t group = 0; group < groups; ++group) {
-    // One group somewhere in each of equal parts of the row, so that no period escapes and no part
-    // is missed.
-    const int64_t begin = int64_t{group} * row.length / groups;
-    const int64_t end = int64_t{group + 1} * row.length / groups;
-    const int64_t room = end - begin - kSampleGroup + 1;
-    const int64_t position = begin + static_cast<int64_t>(Hash(group)) * room / (int64_t{1} << 32);
-    std::memcpy(raw + group * bytes, ScoreAt(row, position), static_cast<size_t>(bytes));
+  if (row.dtype == DType::kBfloat16) {
+    CopyGroups<kSampleGroup * 2>(row, sample_size_, raw);
+  } else {
+    CopyGroups<kSampleGroup * 4>(row, sample_size_, raw);
   }
   kernels_.make_keys(row.dtype, raw, sample_size_, sample_);
 }
