@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/primitives/small_divisor.h"
 #include "winnow/kernels/segments.h"
 
 namespace winnow::cuda {
@@ -17,7 +18,7 @@ struct BlockAmaxWork {
   PageTransform pages;
   int32_t* window_lengths = nullptr;
 
-  int32_t tiles_per_row = 0;
+  SmallDivisor tiles_per_row;
   int32_t skip_at_most = 0;
   int32_t load_before_length = 0;  // bool
 };

@@ -122,19 +122,19 @@ template <typename Score, int kBlockSize, int kCapacity>
 __global__ void __launch_bounds__(kAmaxThreads, 2048 / kAmaxThreads)
     BlockAmaxKernel(const __grid_constant__ WorkTable<BlockAmaxWork, kCapacity> table) {
   ReleaseSuccessor();
-  WaitForPredecessor();
   const int32_t index = FindWork(table, blockIdx.x);
   const BlockAmaxWork& work = table.work[index];
   const BlockAmaxSegment& segment = work.segment;
   const int32_t local = static_cast<int32_t>(blockIdx.x) - table.first_block[index];
-  const int32_t row = local / work.tiles_per_row;
-  const int32_t tile = local - row * work.tiles_per_row;
+  const int32_t row = work.tiles_per_row.Divide(local);
+  const int32_t tile = local - row * work.tiles_per_row.divisor;
   const Score* scores = static_cast<const Score*>(segment.scores) + row * segment.row_stride;
   const bool aligned = (reinterpret_cast<uintptr_t>(scores) & 15) == 0;
   const int32_t first_vector =
       (tile * (kAmaxThreads / 32) + static_cast<int32_t>(threadIdx.x / 32)) * 32 * kAmaxVectors;
   const int32_t first = first_vector + static_cast<int32_t>(threadIdx.x & 31);
 
+  WaitForPredecessor();
   uint4 vectors[kAmaxVectors];
   int32_t length = __ldg(segment.lengths + row);
   const auto load = [&](int32_t end) {

@@ -18,11 +18,6 @@
 
 namespace winnow::cuda {
 
-// Columns of a thread in flight when the outputs are written: the wide block hides the page
-// lookups' latency, the narrow one leaves that to its neighbours and must fit four to a
-// multiprocessor.
-template <int kThreads>
-inline constexpr int kColumnsAtOnce = kThreads == 1024 ? 2 : 1;
 // Finding the segment in a table costs registers.
 template <int kThreads, int kCapacity>
 inline constexpr int kResidentBlocks = kThreads == 1024 ? 1
@@ -44,7 +39,7 @@ __device__ __forceinline__ SortWindow FindSortWindow(const SortBlocksSegment& se
   }
   if (length > kMaxColumns) {
     if (report) {
-      ReportFault(segment.report, FaultKind::kLengthOutOfRange, row, 0, length, kMaxColumns);
+      ReportFaultInline(segment.report, FaultKind::kLengthOutOfRange, row, 0, length, kMaxColumns);
     }
     return {};
   }
@@ -56,51 +51,64 @@ __device__ __forceinline__ SortWindow FindSortWindow(const SortBlocksSegment& se
 }
 
 // Writes columns [0, width) of the row's outputs: the first `kept` from `sorted(column)`, padding
-// after.
-template <int kThreads, typename Sorted>
+// after. Each thread writes kIdsPerThread columns, all of whose page lookups are in flight at once:
+// after the sort neighbours look up the same page, or pages side by side.
+template <int kThreads, int kIdsPerThread, typename Sorted>
 __device__ __forceinline__ void StoreSortedRow(const SortBlocksSegment& segment, int32_t row,
                                                int32_t width, int32_t block_shift, int32_t kept,
                                                Sorted sorted) {
+  const int32_t first = static_cast<int32_t>(threadIdx.x);
+  int32_t ids[kIdsPerThread];
   int32_t* out = segment.out_blocks + row * segment.out_blocks_row_stride;
-  if (segment.block_slots == nullptr) {
-#pragma unroll kColumnsAtOnce < kThreads>
-    for (int32_t column = threadIdx.x; column < width; column += kThreads) {
-      out[column] = column < kept ? sorted(column) : kPaddingBlock;
-    }
-    return;
+#pragma unroll
+  for (int i = 0; i < kIdsPerThread; ++i) {
+    const int32_t column = first + kThreads * i;
+    ids[i] = column < kept ? sorted(column) : kPaddingBlock;
+    if (column < width) out[column] = ids[i];
   }
+  if (segment.block_slots == nullptr) return;
   int32_t* slots = segment.block_slots + row * segment.block_slots_row_stride;
-  if (kept == 0) {  // the row may have no pages
-#pragma unroll kColumnsAtOnce < kThreads>
-    for (int32_t column = threadIdx.x; column < width; column += kThreads) {
-      out[column] = slots[column] = kPaddingBlock;
-    }
-    return;
+  // A row that keeps nothing may have no pages.
+  const PageLookup pages =
+      kept == 0 ? PageLookup()
+                : PageLookup(segment.pages, row, segment.pages.page_size >> block_shift);
+  int32_t page_ids[kIdsPerThread];
+#pragma unroll
+  for (int i = 0; i < kIdsPerThread; ++i) {
+    page_ids[i] = first + kThreads * i < kept ? pages.PageId(ids[i]) : 0;
   }
-  // After the sort neighbours look up the same page, or pages side by side.
-  const PageLookup pages(segment.pages, row, segment.pages.page_size >> block_shift);
-#pragma unroll kColumnsAtOnce < kThreads>
-  for (int32_t column = threadIdx.x; column < width; column += kThreads) {
-    const int32_t id = column < kept ? sorted(column) : kPaddingBlock;
-    const int32_t slot = column < kept ? pages.Slot(id, row, segment.report) : -1;
-    out[column] = id;
-    slots[column] = slot < 0 ? kPaddingBlock : slot;
+  bool fault = false;
+#pragma unroll
+  for (int i = 0; i < kIdsPerThread; ++i) {
+    const int32_t column = first + kThreads * i;
+    const bool good = column < kept && pages.IsGood(page_ids[i]);
+    fault = fault || (column < kept && !good);
+    if (column < width) slots[column] = good ? pages.Slot(page_ids[i], ids[i]) : kPaddingBlock;
+  }
+  if (!fault) return;
+#pragma unroll 1
+  for (int32_t column = first; column < kept; column += kThreads) {
+    pages.ReportIfBad(out[column], row, segment.report);
   }
 }
 
-// This thread's ids of the row, bad ones reported and turned into -1.
+// Turns this thread's bad ids into -1, and reports one of them.
 template <int kThreads, int kIdsPerThread>
 __device__ __forceinline__ void CheckIds(const SortBlocksSegment& segment, int32_t row,
                                          int32_t blocks, int32_t (&ids)[kIdsPerThread]) {
+  int32_t bad_column = -1;
+  int32_t bad_id = -1;
 #pragma unroll
   for (int i = 0; i < kIdsPerThread; ++i) {
     if (static_cast<uint32_t>(ids[i]) < static_cast<uint32_t>(blocks)) continue;
     if (ids[i] != -1) {
-      ReportFault(segment.report, FaultKind::kBlockIdOutOfRange, row,
-                  static_cast<int32_t>(threadIdx.x) + kThreads * i, ids[i], blocks);
+      bad_column = static_cast<int32_t>(threadIdx.x) + kThreads * i;
+      bad_id = ids[i];
     }
     ids[i] = -1;
   }
+  if (bad_column < 0) return;
+  ReportFaultInline(segment.report, FaultKind::kBlockIdOutOfRange, row, bad_column, bad_id, blocks);
 }
 
 // Puts the distinct ids in ascending order into `list`; returns how many there are to every thread.
@@ -141,12 +149,13 @@ SortIds(typename BlockIdBitmap<kThreads, kWords>::Storage& storage,
 template <int kThreads, int kWords, int kCapacity>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks<kThreads, kCapacity>)
     SortBlocksKernel(const __grid_constant__ WorkTable<SortBlocksWork, kCapacity> table,
-                     int32_t width, int32_t block_shift) {
+                     int32_t width, int32_t block_shift, bool release_early) {
   constexpr int kIdsPerThread = kMaxK / kThreads;
   using Bitmap = BlockIdBitmap<kThreads, kWords>;
   __shared__ typename Bitmap::Storage storage;
   __shared__ int32_t list[kMaxK];
 
+  if (release_early) ReleaseSuccessor();
   Bitmap(storage).Clear();
   WaitForPredecessor();
   const int32_t index = FindWork(table, blockIdx.x);
@@ -165,14 +174,14 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<kThreads, kCapacity>
   int32_t kept = window.blocks;
   if (window.blocks <= width) {
     __syncthreads();  // in place: every id is read before one is written
-    StoreSortedRow<kThreads>(segment, row, width, block_shift, kept,
-                             [](int32_t column) { return column; });
+    StoreSortedRow<kThreads, kIdsPerThread>(segment, row, width, block_shift, kept,
+                                            [](int32_t column) { return column; });
   } else {
     CheckIds<kThreads>(segment, row, window.blocks, ids);
     __syncthreads();
     kept = SortIds<kThreads, kWords>(storage, ids, window.blocks, list);
-    StoreSortedRow<kThreads>(segment, row, width, block_shift, kept,
-                             [&](int32_t column) { return list[column]; });
+    StoreSortedRow<kThreads, kIdsPerThread>(segment, row, width, block_shift, kept,
+                                            [&](int32_t column) { return list[column]; });
   }
   if (leader && segment.candidate_lengths != nullptr) {
     const int32_t block_size = 1 << block_shift;

@@ -40,15 +40,17 @@ cudaError_t LaunchBlockAmaxOf(const LaunchContext& context, const BlockAmaxParam
                               int64_t count, absl::FunctionRef<BlockAmaxWork(int64_t)> work_of) {
   const auto prepared = [&](int64_t i) {
     BlockAmaxWork work = work_of(i);
-    work.tiles_per_row = (work.segment.columns - 1) / kAmaxTile<Score> + 1;
+    static_assert(kMaxColumns / kAmaxTile<Score> <= SmallDivisor::kMaxDivisor);
+    work.tiles_per_row = SmallDivisor::Of((work.segment.columns - 1) / kAmaxTile<Score> + 1);
     work.skip_at_most = params.skip_at_most;
     // Two blocks a multiprocessor start at once: what they read in vain is hidden behind latency.
-    work.load_before_length = static_cast<int64_t>(work.segment.rows) * work.tiles_per_row <=
-                              2 * context.traits.multiprocessors;
+    work.load_before_length =
+        static_cast<int64_t>(work.segment.rows) * work.tiles_per_row.divisor <=
+        2 * context.traits.multiprocessors;
     return work;
   };
   const auto blocks_of = [](const BlockAmaxWork& work) {
-    return static_cast<int64_t>(work.segment.rows) * work.tiles_per_row;
+    return static_cast<int64_t>(work.segment.rows) * work.tiles_per_row.divisor;
   };
   const auto launch = [&]<int kCapacity>(const WorkTable<BlockAmaxWork, kCapacity>& table,
                                          int64_t blocks) {

@@ -10,7 +10,7 @@ namespace winnow::cuda {
 namespace {
 
 template <int kCapacity>
-using SortBlocksFunction = void (*)(WorkTable<SortBlocksWork, kCapacity>, int32_t, int32_t);
+using SortBlocksFunction = void (*)(WorkTable<SortBlocksWork, kCapacity>, int32_t, int32_t, bool);
 
 template <int kCapacity>
 SortBlocksFunction<kCapacity> SortBlocksKernelFor(const SortBlocksPolicy& policy) {
@@ -62,7 +62,7 @@ cudaError_t LaunchSortBlocks(const LaunchContext& context, const SortBlocksParam
     return LaunchKernel(
         SortBlocksKernelFor<kCapacity>(policy),
         {.blocks = rows, .threads = policy.threads, .dependent = context.dependent_launch},
-        context.stream, table, params.width, block_shift);
+        context.stream, table, params.width, block_shift, policy.release_early);
   };
   return ForEachTable<SortBlocksWork>(count, work_of, blocks_of, launch);
 }

@@ -11,14 +11,22 @@ namespace winnow::cuda {
 
 // Records a fault unless the segment has one already. The claimer of `kind` alone writes the rest,
 // so that the fields belong together; they are read after the kernel has completed.
-inline __device__ __noinline__ void ReportFault(SegmentReport* report, FaultKind kind, int32_t row,
-                                                int64_t entry, int64_t value, int64_t limit) {
+__device__ __forceinline__ void ReportFaultInline(SegmentReport* report, FaultKind kind,
+                                                  int32_t row, int64_t entry, int64_t value,
+                                                  int64_t limit) {
   FaultRecord& fault = report->fault;
   if (atomicCAS(&fault.kind, 0, static_cast<int32_t>(kind)) != 0) return;
   fault.row = row;
   fault.entry = entry;
   fault.value = value;
   fault.limit = limit;
+}
+
+// The same as a call: less code where there are many places, but what is live across it must be
+// saved. The inline one is for places in the middle of a kernel that has no register to spare.
+inline __device__ __noinline__ void ReportFault(SegmentReport* report, FaultKind kind, int32_t row,
+                                                int64_t entry, int64_t value, int64_t limit) {
+  ReportFaultInline(report, kind, row, entry, value, limit);
 }
 
 __device__ __forceinline__ void CountNegativeRow(SegmentReport* report) {

@@ -3,6 +3,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace winnow::cuda {
+namespace {
+
+// Rows that leave most multiprocessors idle.
+constexpr int64_t kFewRows = 16;
+
+}  // namespace
 
 SortBlocksPolicy ChooseSortBlocksPolicy(const DeviceTraits& traits, int64_t rows,
                                         int64_t max_blocks) {
@@ -12,11 +18,13 @@ SortBlocksPolicy ChooseSortBlocksPolicy(const DeviceTraits& traits, int64_t rows
   policy.threads = rows <= traits.multiprocessors ? 1024 : 512;
   // Clearing and scanning a bitmap costs its size: take the small one where it is enough.
   policy.bitmap_words = max_blocks > 0 && max_blocks <= 32 * 1024 ? 1024 : 4096;
+  policy.release_early = rows <= kFewRows;
   return policy;
 }
 
 std::string ToString(const SortBlocksPolicy& policy) {
-  return absl::StrCat("threads ", policy.threads, ", bitmap_words ", policy.bitmap_words);
+  return absl::StrCat("threads ", policy.threads, ", bitmap_words ", policy.bitmap_words,
+                      policy.release_early ? ", release_early" : "");
 }
 
 }  // namespace winnow::cuda

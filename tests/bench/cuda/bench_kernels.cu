@@ -56,13 +56,21 @@ __global__ void FillPagesKernel(int32_t* pages, int64_t count, int32_t limit) {
   }
 }
 
-// Ids of a row: an odd multiple of the column modulo a power of two is a permutation.
+// Scrambles the low `bits` bits of `value`; every value has one image.
+__device__ uint32_t Permute(uint32_t value, int bits, uint32_t key) {
+  const uint32_t mask = (1u << bits) - 1;
+  for (int round = 0; round < 3; ++round) {
+    value = (value * 0x9e3779b1u + key) & mask;
+    value ^= value >> (bits / 2);
+  }
+  return value;
+}
+
 __global__ void FillBlockIdsKernel(int32_t* ids, int32_t width, int32_t blocks) {
-  const uint32_t row = blockIdx.x;
-  const uint32_t step = static_cast<uint32_t>(Mix(row + 5)) | 1u;
+  const int bits = 31 - __clz(blocks);
+  const auto key = static_cast<uint32_t>(Mix(blockIdx.x));
   for (int32_t column = threadIdx.x; column < width; column += blockDim.x) {
-    ids[int64_t{row} * width + column] =
-        static_cast<int32_t>((column * step + row) & static_cast<uint32_t>(blocks - 1));
+    ids[int64_t{blockIdx.x} * width + column] = static_cast<int32_t>(Permute(column, bits, key));
   }
 }
 

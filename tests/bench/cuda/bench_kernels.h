@@ -22,7 +22,7 @@ cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType d
 // Random page ids in [0, limit).
 cudaError_t FillPages(cudaStream_t stream, int32_t* pages, int64_t count, int32_t limit);
 
-// `rows` rows of `width` distinct ids below `blocks`, in no order.
+// `rows` rows of `width` distinct ids below `blocks`, a power of two, in no order.
 cudaError_t FillBlockIds(cudaStream_t stream, int32_t* ids, int32_t rows, int32_t width,
                          int32_t blocks);
 

@@ -23,7 +23,9 @@ TEST(SortBlocksPolicyTest, AnUnknownLengthGetsTheLargeBitmap) {
 }
 
 TEST(SortBlocksPolicyTest, APolicyPrintsItself) {
-  EXPECT_EQ(ToString(ChooseSortBlocksPolicy(kH200, 1, 0)), "threads 1024, bitmap_words 4096");
+  EXPECT_EQ(ToString(ChooseSortBlocksPolicy(kH200, 1, 0)),
+            "threads 1024, bitmap_words 4096, release_early");
+  EXPECT_EQ(ToString(ChooseSortBlocksPolicy(kH200, 1000, 8)), "threads 512, bitmap_words 1024");
 }
 
 }  // namespace
