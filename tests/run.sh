@@ -11,8 +11,8 @@ cd "$(dirname "$0")/.."
 . deploy/scripts/packages.sh
 
 jobs=${WINNOW_JOBS:-$(nproc)}
-asan_folders=(sanitizers contract server client cli integration regression)
-tsan_folders=(sanitizers server)
+asan_folders=(sanitizers kernels contract server client cli integration regression)
+tsan_folders=(sanitizers kernels server)
 
 timings=()
 timed() {
