@@ -134,8 +134,8 @@ absl::Status CheckTensor(const TensorRule& rule, const TensorRef& tensor,
   if (tensor.source == TensorRef::Source::kStep) {
     return CheckReference(rule.field, tensor, earlier_steps);
   }
-  WINNOW_RETURN_IF_ERROR(
-      CheckExtent(rule.field, tensor.rows, tensor.columns, RowStride(tensor), tensor.dtype));
+  WINNOW_RETURN_IF_ERROR(CheckExtent(rule.field, tensor.rows, tensor.columns,
+                                     DeclaredRowStride(tensor), tensor.dtype));
   if (tensor.rows == 0 || tensor.columns == 0) return absl::OkStatus();
   if (tensor.data == nullptr) return FieldMissing(rule.field, "it has no data");
   // Host memory of any alignment is copied; device memory is used where it lies.
@@ -215,7 +215,8 @@ absl::Status CheckOutputs(const Step& step) {
     if (!in_memory) return;
     const OutputShape shape = ShapeOf(step, name);
     const absl::string_view field = FieldOf(step, name);
-    status = CheckExtent(field, shape.rows, shape.columns, RowStride(output, shape), shape.dtype);
+    status = CheckExtent(field, shape.rows, shape.columns, DeclaredRowStride(output, shape),
+                         shape.dtype);
     if (!status.ok() || shape.rows == 0) return;
     status = output.data == nullptr ? FieldMissing(field, "it has no place to go to")
                                     : CheckAligned(field, output.data, shape.dtype);

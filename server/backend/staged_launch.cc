@@ -95,12 +95,12 @@ Place StagedLaunch::PlaceInput(const TensorRef& tensor, size_t item, bool is_vec
     case TensorRef::Source::kStep:
       return places_[item][tensor.step].OutputAt(tensor.output);
     case TensorRef::Source::kDevice:
-      if (is_vector && tensor.rows > 1 && RowStride(tensor) != 1) return CompactOnDevice(tensor);
+      if (is_vector && RowStride(tensor) != 1) return CompactOnDevice(tensor);
       return InPlace(tensor.data, RowStride(tensor));
     case TensorRef::Source::kHost:
       break;
   }
-  const bool dense = !is_vector || tensor.rows <= 1 || RowStride(tensor) == 1;
+  const bool dense = !is_vector || RowStride(tensor) == 1;
   if (host_memory_ && dense && IsAligned(tensor.data, tensor.dtype)) {
     return InPlace(tensor.data, RowStride(tensor));
   }
@@ -179,7 +179,7 @@ Place StagedLaunch::PlaceInline(const OutputShape& shape, OutputName name, StepR
 Place StagedLaunch::PlaceInMemory(const OutputRef& output, const OutputShape& shape,
                                   OutputName name) {
   const int64_t stride = RowStride(output, shape);
-  if (shape.columns > 1 || stride == 1 || shape.rows <= 1 || name == OutputName::kKeys) {
+  if (shape.columns > 1 || stride == 1 || name == OutputName::kKeys) {
     return InPlace(output.data, stride);
   }
   const Place from = Reserve(Place::Section::kScratch, shape.bytes(), 1);

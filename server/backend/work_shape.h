@@ -27,12 +27,21 @@ int64_t RowsOf(const Step& step);
 // Shape of an output that the step has; kUnspecified as dtype when it has none of that name.
 OutputShape ShapeOf(const Step& step, OutputName name);
 
-// Elements from one row to the next.
-inline int64_t RowStride(const TensorRef& tensor) {
+// Elements from one row to the next as the request says.
+inline int64_t DeclaredRowStride(const TensorRef& tensor) {
   return tensor.row_stride == 0 ? tensor.columns : tensor.row_stride;
 }
-inline int64_t RowStride(const OutputRef& output, const OutputShape& shape) {
+inline int64_t DeclaredRowStride(const OutputRef& output, const OutputShape& shape) {
   return output.row_stride == 0 ? shape.columns : output.row_stride;
+}
+
+// Elements from one row to the next for whoever computes addresses. One row has no next one, so
+// what is declared for it may be anything, also what does not fit once it is in bytes.
+inline int64_t RowStride(const TensorRef& tensor) {
+  return tensor.rows > 1 ? DeclaredRowStride(tensor) : tensor.columns;
+}
+inline int64_t RowStride(const OutputRef& output, const OutputShape& shape) {
+  return shape.rows > 1 ? DeclaredRowStride(output, shape) : shape.columns;
 }
 
 namespace internal {

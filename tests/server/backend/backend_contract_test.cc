@@ -100,7 +100,8 @@ class BackendContractTest : public ::testing::TestWithParam<Kind> {
         if (!output.wanted()) return;
         const auto bytes = Output(item, step, name, output);
         if (bytes.has_value()) {
-          EXPECT_EQ(Canonical(name, *bytes), Canonical(name, expected.outputs[step].at(name)))
+          EXPECT_EQ(Canonical(item, step, name, *bytes),
+                    Canonical(item, step, name, expected.outputs[step].at(name)))
               << static_cast<int>(name);
         }
       });

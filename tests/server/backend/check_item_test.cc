@@ -64,6 +64,17 @@ TEST(CheckItemTest, ShapesWithoutRowsOrColumnsAreFine) {
   EXPECT_OK(Check({step}));
 }
 
+TEST(CheckItemTest, TheStrideOfASingleRowMayBeAnything) {
+  Inputs inputs;
+  TopKStep step = inputs.TopK();
+  step.lengths = inputs.arena.AddVector({64});
+  step.scores.rows = step.pages.table.rows = 1;
+  step.scores.row_stride = step.pages.table.row_stride = std::numeric_limits<int64_t>::max();
+  EXPECT_OK(Check({step}));
+  step.scores.row_stride = 63;
+  EXPECT_THAT(Check({step}), FailsWith(kStrideTooSmall, "scores.row_stride"));
+}
+
 TEST(CheckItemTest, OutputsMayInterleaveAsColumnsOfOneMatrix) {
   Inputs inputs;
   TopKStep step = inputs.TopK();

@@ -89,7 +89,7 @@ void SpoilTensor(TensorRef& tensor, Random& random) {
   const bool fits = Extent(spoilt) <= Extent(tensor);
   const bool out_of_range = spoilt.rows > kMaxRows || spoilt.columns > kMaxColumns ||
                             spoilt.rows < 0 || spoilt.columns < 0 ||
-                            RowStride(spoilt) < spoilt.columns;
+                            DeclaredRowStride(spoilt) < spoilt.columns;
   // A page table may have more rows than a request, so its rows are never out of range.
   if (!reads_memory || fits || (out_of_range && spoilt.rows == tensor.rows)) tensor = spoilt;
 }
@@ -193,8 +193,8 @@ TEST_P(MutatedItemsTest, AreRefusedWithAReasonOrGiveTheReferencesResults) {
     if (!item.status.ok()) continue;
     for (size_t step = 0; step < item.results.size(); ++step) {
       for (const OutputTensor& tensor : item.results[step].outputs) {
-        ASSERT_EQ(Canonical(tensor.name, tensor.data),
-                  Canonical(tensor.name, expected.outputs[step].at(tensor.name)));
+        ASSERT_EQ(Canonical(item, step, tensor.name, tensor.data),
+                  Canonical(item, step, tensor.name, expected.outputs[step].at(tensor.name)));
       }
     }
   }

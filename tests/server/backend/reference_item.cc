@@ -163,8 +163,11 @@ ReferenceResult RunReference(const WorkItem& item, Backend* backend) {
   return result;
 }
 
-std::string Canonical(OutputName name, std::string bytes) {
-  if (name != OutputName::kKeys) return bytes;
+std::string Canonical(const WorkItem& item, size_t step, OutputName name, std::string bytes) {
+  const auto* top_k = std::get_if<TopKStep>(&item.steps[step]);
+  const bool selects_keys = top_k != nullptr && top_k->scores.source == TensorRef::Source::kStep &&
+                            top_k->params.dtype == DType::kFloat32 && name == OutputName::kValues;
+  if (name != OutputName::kKeys && !selects_keys) return bytes;
   for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
     float key;
     std::memcpy(&key, bytes.data() + i, sizeof(key));

@@ -23,9 +23,9 @@ struct ReferenceResult {
 // Parameters must be deterministic for results to be comparable bit for bit.
 ReferenceResult RunReference(const WorkItem& item, Backend* backend);
 
-// The bytes of an output with what an operation leaves open made the same: the sign of a zero key
-// and the bits of a NaN key.
-std::string Canonical(OutputName name, std::string bytes);
+// The bytes of an output of step `step` with what the operations leave open made the same: the sign
+// of a zero key and the bits of a NaN key, also of keys that a later step selects as values.
+std::string Canonical(const WorkItem& item, size_t step, OutputName name, std::string bytes);
 
 }  // namespace winnow::server
 

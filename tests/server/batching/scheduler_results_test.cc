@@ -36,7 +36,8 @@ void ExpectEqual(const Request& request) {
     EXPECT_EQ(work.results[step].negative_rows, request.expected.negative_rows[step]);
     for (const OutputTensor& tensor : work.results[step].outputs) {
       const std::string& expected = request.expected.outputs[step].at(tensor.name);
-      EXPECT_EQ(Canonical(tensor.name, tensor.data), Canonical(tensor.name, expected));
+      EXPECT_EQ(Canonical(work, step, tensor.name, tensor.data),
+                Canonical(work, step, tensor.name, expected));
     }
   }
 }
