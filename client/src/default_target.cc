@@ -28,7 +28,7 @@ std::string DefaultSocketTarget() {
   if (!runtime.empty() && runtime.front() == '/') {
     return absl::StrCat("unix:", runtime, "/winnow.sock");
   }
-  return absl::StrCat("unix:/tmp/winnow-", geteuid(), "/winnow.sock");
+  return absl::StrCat("unix:/tmp/winnow-", getuid(), "/winnow.sock");
 }
 
 }  // namespace winnow::client

@@ -31,7 +31,7 @@ TEST_F(DefaultTargetTest, AnEmptyVariableIsAsGoodAsNone) {
 }
 
 TEST_F(DefaultTargetTest, WithoutARuntimeFolderTheUserIdNamesThePlace) {
-  const std::string expected = "unix:/tmp/winnow-" + std::to_string(geteuid()) + "/winnow.sock";
+  const std::string expected = "unix:/tmp/winnow-" + std::to_string(getuid()) + "/winnow.sock";
   EXPECT_EQ(DefaultTarget(), expected);
   setenv("XDG_RUNTIME_DIR", "relative", 1);
   EXPECT_EQ(DefaultTarget(), expected);

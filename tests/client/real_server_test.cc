@@ -6,14 +6,17 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <limits>
 #include <thread>
 #include <vector>
 
 #include "absl/synchronization/blocking_counter.h"
+#include "server/app/listener.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/status_matchers.h"
 #include "winnow/client/client.h"
+#include "winnow/client/default_target.h"
 #include "winnow/kernels/limits.h"
 
 namespace winnow::client {
@@ -45,6 +48,13 @@ class RealServerTest : public ::testing::Test {
   const std::vector<int32_t> pages_ = {5, 1, 7};  // of 8 positions each
   const Client client_;
 };
+
+TEST(DefaultTargetTest, ClientAndServerMeetAtTheSamePlace) {
+  for (const char* folder : {"/run/user/7", "relative", ""}) {
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    EXPECT_EQ(server::DefaultListener(), DefaultSocketTarget()) << folder;
+  }
+}
 
 TEST_F(RealServerTest, TopKGivesIndicesSlotsAndValues) {
   const auto result =

@@ -35,7 +35,7 @@ LAYERS = {
     'server/rpc': {_PUBLIC_KERNELS, 'server/base', 'server/backend', 'server/resources', 'server/batching', 'proto'},
     'server/app': {_PUBLIC_KERNELS, 'server/base', 'server/backend', 'server/resources', 'server/batching',
                    'server/rpc', 'proto'},
-    'client/include': {_PUBLIC_KERNELS, 'proto'},
+    'client/include': {_PUBLIC_KERNELS},
     'client/src': {_PUBLIC_KERNELS, 'client/include', 'proto'},
     'client/cli': {_PUBLIC_KERNELS, 'client/include', 'proto'},
     'client/loadgen': {_PUBLIC_KERNELS, 'client/include', 'client/cli', 'proto'},
@@ -44,8 +44,8 @@ LAYERS = {
 _CUDA_HEADER = re.compile(r'^(cuda|cooperative_groups|cub/|thrust/|nvtx|nvml|curand|device_launch_parameters)|\.cuh$')
 _CUDA_FOLDERS = ('kernels/cuda/', 'tests/kernels/cuda/', 'tests/gpu/', 'tests/bench/', 'examples/')
 _GRPC_HEADER = re.compile(r'^(grpc|grpcpp|google/protobuf|google/rpc|winnow/v1)/|\.pb\.h$|^grpc')
-_GRPC_FOLDERS = ('server/rpc/', 'server/app/', 'client/', 'tests/testing/', 'tests/server/rpc/', 'tests/server/app/',
-                 'tests/client/', 'tests/cli/', 'tests/integration/', 'tests/regression/', 'tests/install/',
+_GRPC_FOLDERS = ('server/rpc/', 'server/app/', 'client/src/', 'client/cli/', 'client/loadgen/', 'tests/testing/',
+                 'tests/server/rpc/', 'tests/server/app/', 'tests/client/', 'tests/cli/', 'tests/integration/', 'tests/regression/', 'tests/install/',
                  'tests/bench/', 'tests/fuzz/', 'tests/proto/', 'examples/')
 _VAGUE_NAME = re.compile(r'(^|_)(utils?|helpers?|common|manager|misc|fast|new|v\d+)(_|$)')
 
@@ -93,7 +93,7 @@ def check_third_parties(path, text):
         if _CUDA_HEADER.search(include.path) and not path.startswith(_CUDA_FOLDERS):
             yield f'{path}:{include.line}: CUDA header {include.path} outside kernels/cuda'
         if _GRPC_HEADER.search(include.path) and not path.startswith(_GRPC_FOLDERS):
-            yield f'{path}:{include.line}: gRPC or proto header {include.path} outside server/rpc, server/app and client'
+            yield f'{path}:{include.line}: gRPC or proto header {include.path} outside server/rpc, server/app and the client\'s sources'
 
 
 def check_device_code(path, text):

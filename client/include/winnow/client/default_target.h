@@ -11,7 +11,7 @@ namespace winnow::client {
 std::string DefaultTarget();
 
 // "unix:$XDG_RUNTIME_DIR/winnow.sock" when that variable is an absolute path, else
-// "unix:/tmp/winnow-UID/winnow.sock" with the numeric id of the process's effective user. The
+// "unix:/tmp/winnow-UID/winnow.sock" with the numeric id of the process's user. The
 // server listens here by default.
 std::string DefaultSocketTarget();
 

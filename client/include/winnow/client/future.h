@@ -1,5 +1,5 @@
-// The result of a call that is still under way. std::future has no deadline-free callback and no
-// way to cancel, hence this one.
+// The result of a call that is still under way. std::future has neither a callback nor a way to
+// cancel, hence this one.
 
 #ifndef WINNOW_CLIENT_FUTURE_H_
 #define WINNOW_CLIENT_FUTURE_H_
