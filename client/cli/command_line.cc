@@ -1,0 +1,155 @@
+#include "client/cli/command_line.h"
+
+#include <stdio.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/help_format.h"
+#include "client/cli/session.h"
+#include "client/cli/suggest.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr char kDescription[] =
+    "winnow: exact top-k, block maxima and candidate blocks for sparse-attention indexers,\n"
+    "run by a winnow-server. Arrays are numpy .npy files, in and out.";
+
+constexpr char kFooter[] =
+    "Start here:\n"
+    "  winnow demo                 what the operations do, on real scores, with a picture\n"
+    "  winnow topk --help          the options of one command, with an example\n"
+    "\n"
+    "Exit codes: 0 done; 1 failed; 2 bad usage or bad input, one line on stderr says which;\n"
+    "3 no server answers.\n";
+
+void AddCommands(CLI::App& root, Commands& commands) {
+  AddTopKCommand(root, commands);
+  AddPlanCommand(root, commands);
+  AddBlockAmaxCommand(root, commands);
+  AddSortBlocksCommand(root, commands);
+  AddPublishCommand(root, commands);
+  AddConsumeCommand(root, commands);
+  AddDemoCommand(root, commands);
+  AddInfoCommand(root, commands);
+  AddProbeCommand(root, commands);
+  AddDrainCommand(root, commands);
+}
+
+const CLI::App& Deepest(const CLI::App& root) {
+  const std::vector<CLI::App*> parsed = root.get_subcommands();
+  return parsed.empty() ? root : *parsed.front();
+}
+
+std::vector<std::string> KnownWords(const CLI::App& app, bool options) {
+  std::vector<std::string> words;
+  if (options) {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames())
+        words.push_back(absl::StrCat("--", name));
+    }
+  } else {
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+      words.push_back(command->get_name());
+    }
+  }
+  return words;
+}
+
+std::string Escaped(absl::string_view text) { return absl::Utf8SafeCEscape(text.substr(0, 80)); }
+
+// What is said of the first argument that nothing takes; empty when there is none.
+std::string UnknownArgument(const CLI::App& root) {
+  const CLI::App& app = Deepest(root);
+  std::vector<std::string> rest = app.remaining();
+  if (rest.empty()) rest = root.remaining();
+  if (rest.empty()) return "";
+  // The value of an unknown option stands after it; the option is what is wrong.
+  const bool is_option = absl::StartsWith(rest[0], "-");
+  const std::string word = std::vector<std::string>(absl::StrSplit(rest[0], '='))[0];
+  const std::string near = Nearest(word, KnownWords(app, is_option));
+  const std::string hint = near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");
+  if (is_option) return absl::StrCat("unknown option ", Escaped(word), hint);
+  if (&app == &root) return absl::StrCat("unknown command '", Escaped(word), "'", hint);
+  return absl::StrCat("unexpected argument '", Escaped(word), "'", hint);
+}
+
+int UsageFailure(const CLI::App& root, const CLI::ParseError& error) {
+  std::string what = UnknownArgument(root);
+  if (what.empty()) what = OneLine(error.what());
+  const CLI::App& app = Deepest(root);
+  const std::string command =
+      &app == &root ? "winnow --help" : absl::StrCat("winnow ", app.get_name(), " --help");
+  const absl::string_view end = absl::EndsWith(what, "?") ? " See '" : "; see '";
+  fputs(FailureLine(absl::InvalidArgumentError(absl::StrCat(what, end, command, "'"))).c_str(),
+        stderr);
+  return kExitBadInput;
+}
+
+int Print(const std::string& text, int exit_code) {
+  if (fputs(text.c_str(), stdout) >= 0 && fflush(stdout) == 0) return exit_code;
+  fputs("winnow: the output cannot be written\n", stderr);
+  return exit_code == kExitOk ? kExitFailed : exit_code;
+}
+
+int RunCommand(const Command& command) {
+  const absl::StatusOr<Report> report = command.run();
+  if (!report.ok()) {
+    fputs(FailureLine(report.status()).c_str(), stderr);
+    const int exit_code = ExitCodeOf(report.status());
+    if (!*command.json) return exit_code;
+    return Print(absl::StrCat(FailureJson(command.app->get_name(), report.status())
+                                  .dump(2, ' ', false, Json::error_handler_t::replace),
+                              "\n"),
+                 exit_code);
+  }
+  const int exit_code = report->failed ? kExitFailed : kExitOk;
+  if (!*command.json) return Print(report->text, exit_code);
+  // Names of devices and files may hold bytes that are no UTF-8.
+  return Print(absl::StrCat(report->json.dump(2, ' ', false, Json::error_handler_t::replace), "\n"),
+               exit_code);
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv) {
+  CLI::App root(kDescription, "winnow");
+  root.formatter(std::make_shared<HelpFormat>());
+  root.footer(kFooter);
+  root.set_help_flag("-h,--help", "Show this help");
+  root.set_version_flag("--version", "winnow " WINNOW_VERSION, "Show the version");
+  root.require_subcommand(1);
+  Commands commands;
+  AddCommands(root, commands);
+  for (const Command& command : commands) {
+    // Set anew, so that it stands after the command's own options.
+    command.app->set_help_flag("-h,--help", "Show this help")->group(kServerGroup);
+    command.app->group("Commands");
+  }
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Print(root.help(), kExitOk);
+  } catch (const CLI::CallForVersion& version) {
+    return Print(absl::StrCat(version.what(), "\n"), kExitOk);
+  } catch (const CLI::ParseError& error) {
+    if (argc < 2) return Print(root.help(), kExitBadInput);
+    return UsageFailure(root, error);
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return RunCommand(command);
+  }
+  return kExitBadInput;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,161 @@
+#include "client/cli/demo/child_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cli/failure.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr absl::Duration kStartPatience = absl::Seconds(10);
+constexpr absl::Duration kStopPatience = absl::Seconds(5);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(2);
+
+bool Accepts(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return false;
+  memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connection < 0) return false;
+  const bool accepts =
+      connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  close(connection);
+  return accepts;
+}
+
+std::string LastLine(const std::string& path) {
+  std::ifstream log(path);
+  std::string last;
+  for (std::string line; std::getline(log, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last.empty() ? "it logged nothing" : OneLine(last.substr(0, 400));
+}
+
+// In the child, between fork and exec: only what is safe there.
+[[noreturn]] void BecomeServer(pid_t parent, char* const* arguments, int log) {
+  // The child must not outlive its parent, however that ends.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
+  setpgid(0, 0);  // the terminal's Ctrl-C ends the parent, and that ends the child
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  execv(arguments[0], arguments);
+  _exit(127);
+}
+
+// What the handler of an ending signal needs; set while there is a child.
+char socket_path_to_remove[128];
+char log_path_to_remove[128];
+char directory_to_remove[128];
+
+void RemoveFilesAndEnd(int signal_number) {
+  unlink(socket_path_to_remove);
+  unlink(log_path_to_remove);
+  rmdir(directory_to_remove);
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+void HandleSignals(void (*handler)(int)) {
+  for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) signal(signal_number, handler);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChildServer>> ChildServer::Start(const std::string& program,
+                                                                const std::string& backend) {
+  // Not $TMPDIR: a socket's path may have 107 characters.
+  char directory[] = "/tmp/winnow-demo-XXXXXX";
+  if (mkdtemp(directory) == nullptr) {
+    return absl::InternalError(absl::StrCat("/tmp: no directory can be made: ", strerror(errno)));
+  }
+  std::unique_ptr<ChildServer> server(new ChildServer(directory));
+  WINNOW_RETURN_IF_ERROR(server->Spawn(program, backend));
+  WINNOW_RETURN_IF_ERROR(server->AwaitReady());
+  return server;
+}
+
+absl::Status ChildServer::Spawn(const std::string& program, const std::string& backend) {
+  const int log = open(LogPath().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log < 0) return absl::InternalError(absl::StrCat(LogPath(), ": ", strerror(errno)));
+  std::vector<std::string> words = {program, absl::StrCat("--listen=", target()),
+                                    absl::StrCat("--backend=", backend)};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  strncpy(socket_path_to_remove, SocketPath().c_str(), sizeof(socket_path_to_remove) - 1);
+  strncpy(log_path_to_remove, LogPath().c_str(), sizeof(log_path_to_remove) - 1);
+  strncpy(directory_to_remove, directory_.c_str(), sizeof(directory_to_remove) - 1);
+  HandleSignals(RemoveFilesAndEnd);
+  const pid_t parent = getpid();
+  process_id_ = fork();
+  if (process_id_ == 0) {
+    HandleSignals(SIG_DFL);
+    BecomeServer(parent, arguments.data(), log);
+  }
+  close(log);
+  if (process_id_ > 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("no process can be made: ", strerror(errno)));
+}
+
+absl::Status ChildServer::AwaitReady() {
+  const absl::Time give_up = absl::Now() + kStartPatience;
+  while (absl::Now() < give_up) {
+    if (Ended()) {
+      return absl::InternalError(
+          absl::StrCat("winnow-server ended at once: ", LastLine(LogPath())));
+    }
+    if (Accepts(SocketPath())) return absl::OkStatus();
+    absl::SleepFor(kPollInterval);
+  }
+  return absl::InternalError(absl::StrCat("winnow-server was not ready after ",
+                                          absl::FormatDuration(kStartPatience), ": ",
+                                          LastLine(LogPath())));
+}
+
+bool ChildServer::Ended() {
+  if (process_id_ <= 0) return true;
+  if (waitpid(process_id_, nullptr, WNOHANG) != process_id_) return false;
+  process_id_ = -1;
+  return true;
+}
+
+ChildServer::~ChildServer() {
+  if (process_id_ > 0) kill(process_id_, SIGTERM);
+  const absl::Time give_up = absl::Now() + kStopPatience;
+  while (!Ended() && absl::Now() < give_up) absl::SleepFor(kPollInterval);
+  if (process_id_ > 0) {
+    kill(process_id_, SIGKILL);
+    waitpid(process_id_, nullptr, 0);
+  }
+  HandleSignals(SIG_DFL);
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+std::string ChildServer::target() const { return absl::StrCat("unix:", SocketPath()); }
+
+}  // namespace winnow::cli

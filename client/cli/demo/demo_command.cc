@@ -1,0 +1,179 @@
+// winnow demo: the two-level indexer on the real rows, end to end, checked and drawn.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/commands.h"
+#include "client/cli/demo/child_server.h"
+#include "client/cli/demo/demo_data.h"
+#include "client/cli/demo/demo_report.h"
+#include "client/cli/demo/picture.h"
+#include "client/cli/demo/program_path.h"
+#include "client/cli/demo/two_level.h"
+#include "client/cli/file_writer.h"
+#include "client/cli/option_checks.h"
+#include "client/cli/progress.h"
+#include "client/cli/session.h"
+#include "winnow/client/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr char kExample[] =
+    "Example:\n"
+    "  winnow demo --picture kept.svg\n"
+    "If no server answers at the default address, the demo starts its own on the CPU and ends\n"
+    "it afterwards. Exit code 1 if any result differs from the plain reference.\n";
+
+struct DemoOptions {
+  TargetOptions target;
+  std::string data;
+  std::string picture = "winnow-demo.svg";
+  std::string server;
+  std::string backend = "cpu";
+  uint64_t seed = 20240229;
+};
+
+// The server to talk to, and the process if it is the demo's own.
+struct DemoServer {
+  std::unique_ptr<ChildServer> child;  // null: somebody else's
+  std::optional<Session> session;      // last: ends before the child does
+};
+
+absl::StatusOr<DemoServer> ReachServer(const DemoOptions& options) {
+  DemoServer server;
+  absl::StatusOr<Session> session = OpenSession(options.target);
+  // A server that was asked for by name is not replaced by another.
+  const bool start_own =
+      !session.ok() && client::IsUnreachable(session.status()) && options.target.target.empty();
+  if (start_own) {
+    std::string program = options.server;
+    if (program.empty()) {
+      WINNOW_ASSIGN_OR_RETURN(program, FindServerProgram());
+    }
+    WINNOW_ASSIGN_OR_RETURN(server.child, ChildServer::Start(program, options.backend));
+    TargetOptions own = options.target;
+    own.target = server.child->target();
+    session = OpenSession(own);
+  }
+  if (!session.ok()) return session.status();
+  server.session.emplace(*std::move(session));
+  return server;
+}
+
+absl::Status RunRows(const client::Client& client, const DemoData& data, DemoOutcome& outcome) {
+  for (const auto* rows : {&data.float32_rows, &data.bfloat16_rows}) {
+    for (const DemoRow& row : *rows) outcome.rows.push_back(&row);
+  }
+  std::mt19937_64 random(outcome.seed);
+  Progress progress("row");
+  for (size_t i = 0; i < outcome.rows.size(); ++i) {
+    progress.Show(static_cast<int64_t>(i), static_cast<int64_t>(outcome.rows.size()));
+    // Each row begins elsewhere in the later layer's scores, so that no two are alike.
+    constexpr size_t kStep = 4099;
+    std::vector<uint16_t> later = data.bfloat16_bits;
+    std::rotate(later.begin(), later.begin() + static_cast<int64_t>(i * kStep % later.size()),
+                later.end());
+    WINNOW_ASSIGN_OR_RETURN(TwoLevelResult result, RunTwoLevel(client, *outcome.rows[i], later,
+                                                               outcome.parameters, random));
+    outcome.results.push_back(std::move(result));
+  }
+  return absl::OkStatus();
+}
+
+// Of the float32 rows, which are the long ones.
+std::string Draw(const DemoOutcome& outcome) {
+  std::vector<PictureRow> rows;
+  for (size_t i = 0; i < outcome.rows.size(); ++i) {
+    const DemoRow& row = *outcome.rows[i];
+    if (row.dtype != DType::kFloat32) continue;
+    PictureRow drawn{.tokens = outcome.results[i].tokens,
+                     .blocks = outcome.results[i].blocks,
+                     .later = outcome.results[i].later,
+                     .candidate_length = outcome.results[i].candidate_length};
+    for (int64_t position = 0; position < row.length; ++position) {
+      drawn.scores.push_back(row.Score(position));
+    }
+    rows.push_back(std::move(drawn));
+  }
+  return DrawPicture(
+      rows, {.k = outcome.parameters.k,
+             .k_blocks = outcome.parameters.k_blocks,
+             .block_size = outcome.parameters.block_size,
+             .footer = absl::StrCat("Drawn by winnow demo. Scores: float32 rows of real text; the "
+                                    "later layer's: bfloat16. ",
+                                    DifferingRows(outcome) == 0
+                                        ? "Every result equals the plain reference."
+                                        : "Some results DIFFER from the plain reference.")});
+}
+
+absl::Status WritePicture(const std::string& path, const std::string& svg) {
+  WINNOW_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path));
+  WINNOW_RETURN_IF_ERROR(writer.Append(svg));
+  return writer.Commit();
+}
+
+absl::StatusOr<Report> RunDemo(const DemoOptions& options) {
+  if (!options.picture.empty()) WINNOW_RETURN_IF_ERROR(CheckWritable(options.picture));
+  WINNOW_ASSIGN_OR_RETURN(const DemoData data, LoadDemoData(options.data));
+  WINNOW_ASSIGN_OR_RETURN(const DemoServer server, ReachServer(options));
+  DemoOutcome outcome{.target = server.session->target,
+                      .own_server = server.child != nullptr,
+                      .device = server.session->DeviceText(),
+                      .directory = data.directory,
+                      .seed = options.seed,
+                      .picture = options.picture};
+  const absl::Time start = absl::Now();
+  WINNOW_RETURN_IF_ERROR(RunRows(server.session->client, data, outcome));
+  outcome.wall = absl::Now() - start;
+  if (!options.picture.empty()) {
+    WINNOW_RETURN_IF_ERROR(WritePicture(options.picture, Draw(outcome)));
+  }
+  return DemoReport(outcome);
+}
+
+}  // namespace
+
+void AddDemoCommand(CLI::App& root, Commands& commands) {
+  auto options = std::make_shared<DemoOptions>();
+  CLI::App* command =
+      root.add_subcommand("demo", "The two-level indexer on real scores, checked, with a picture");
+  command
+      ->add_option("--data", options->data,
+                   "Directory of the rows; default: those that come with\nwinnow")
+      ->type_name("DIRECTORY")
+      ->group("Input");
+  command->add_option("--seed", options->seed, "Of the random page tables; default 20240229")
+      ->type_name("NUMBER")
+      ->transform(WholeNumber(0, 9223372036854775807))
+      ->group("Input");
+  command
+      ->add_option("--picture", options->picture,
+                   "SVG to write; default winnow-demo.svg; '' for none")
+      ->type_name("FILE")
+      ->group("Output");
+  command
+      ->add_option("--server", options->server,
+                   "winnow-server to start; default: the one beside this\nprogram, else in $PATH")
+      ->type_name("PROGRAM")
+      ->group("Own server");
+  command
+      ->add_option("--backend", options->backend,
+                   "Of a server that is started: cpu, cuda or auto;\ndefault cpu")
+      ->type_name("BACKEND")
+      ->transform(OneOf({"cpu", "cuda", "auto"}))
+      ->group("Own server");
+  AddTargetOptions(*command, options->target);
+  command->footer(kExample);
+  commands.push_back({command, &options->target.json, [options] { return RunDemo(*options); }});
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,41 @@
+#include "client/cli/help_format.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace winnow::cli {
+
+HelpFormat::HelpFormat() {
+  column_width(30);
+  label("Subcommands", "Commands");
+}
+
+std::string HelpFormat::make_help(const CLI::App* app, std::string name,
+                                  CLI::AppFormatMode mode) const {
+  std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+  while (absl::StrReplaceAll({{"\n\n\n", "\n\n"}}, &text) > 0) {
+  }
+  while (text.size() > 1 && text[text.size() - 2] == '\n') text.pop_back();
+  return text;
+}
+
+std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const {
+  std::string usage = absl::StrCat("\nUsage: ", name);
+  if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+    return absl::StrCat(usage, " COMMAND [OPTIONS]\n");
+  }
+  for (const CLI::Option* option : app->get_options()) {
+    if (!option->get_required()) continue;
+    absl::StrAppend(&usage, " ", option->get_name(), " ", option->get_type_name());
+  }
+  return absl::StrCat(usage, " [OPTIONS]\n");
+}
+
+std::string HelpFormat::make_option_opts(const CLI::Option* option) const {
+  if (option->get_type_size() == 0) return "";
+  return absl::StrCat(" ", option->get_type_name(), option->get_required() ? " (required)" : "");
+}
+
+}  // namespace winnow::cli

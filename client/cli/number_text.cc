@@ -1,0 +1,26 @@
+#include "client/cli/number_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace winnow::cli {
+
+std::string Grouped(int64_t number) {
+  std::string digits = absl::StrCat(number);
+  const size_t first = number < 0 ? 1 : 0;
+  for (size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, 1, ',');
+  return digits;
+}
+
+std::string Counted(int64_t number, absl::string_view noun) {
+  return absl::StrCat(Grouped(number), " ", noun, number == 1 ? "" : "s");
+}
+
+std::string Shown(absl::Duration duration) {
+  const double micros = absl::ToDoubleMicroseconds(duration);
+  if (micros < 1000) return absl::StrFormat("%.0f us", micros);
+  if (micros < 1e6) return absl::StrFormat("%.2f ms", micros / 1e3);
+  return absl::StrFormat("%.2f s", micros / 1e6);
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,29 @@
+// Checks of option values for the command line parser: the message says what was given and what is
+// accepted. For Option::transform, because they also rewrite the value as the parser reads it.
+
+#ifndef WINNOW_CLIENT_CLI_OPTION_CHECKS_H_
+#define WINNOW_CLIENT_CLI_OPTION_CHECKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+
+namespace winnow::cli {
+
+// A whole number, `low` to `high` inclusive.
+CLI::Validator WholeNumber(int64_t low, int64_t high);
+
+// A power of two, `low` to `high` inclusive.
+CLI::Validator PowerOfTwo(int64_t low, int64_t high);
+
+// A number of seconds, more than 0 and at most a day.
+CLI::Validator Seconds();
+
+// One of these words.
+CLI::Validator OneOf(std::vector<std::string> words);
+
+}  // namespace winnow::cli
+
+#endif  // WINNOW_CLIENT_CLI_OPTION_CHECKS_H_

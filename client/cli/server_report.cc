@@ -1,0 +1,160 @@
+#include "client/cli/server_report.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+
+namespace winnow::cli {
+namespace {
+
+std::string ShownBytes(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double amount = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < std::size(kUnits); ++unit) amount /= 1024;
+  return unit == 0 ? absl::StrCat(bytes, " B")
+                   : absl::StrFormat("%.*f %s", amount < 10 ? 1 : 0, amount, kUnits[unit]);
+}
+
+std::string DeviceText(const client::DeviceDescription& device) {
+  std::string text = absl::StrCat(device.kind, ", ", device.name);
+  if (!device.compute_capability.empty()) {
+    absl::StrAppend(&text, ", compute capability ", device.compute_capability);
+  }
+  if (!device.instruction_set.empty()) absl::StrAppend(&text, ", ", device.instruction_set);
+  absl::StrAppend(
+      &text, ", ",
+      Counted(device.multiprocessors, device.kind == "cpu" ? "worker thread" : "multiprocessor"),
+      ", ", ShownBytes(device.memory_bytes));
+  return text;
+}
+
+std::string LimitsText(const client::ServerLimits& limits) {
+  return absl::StrCat("k ", Grouped(limits.max_k), ", rows ", Grouped(limits.max_rows),
+                      ", columns ", Grouped(limits.max_columns), ", inline ",
+                      ShownBytes(limits.max_inline_bytes), ", steps ", limits.max_steps, ", queue ",
+                      Counted(limits.max_queued_requests, "request"), " and ",
+                      ShownBytes(limits.max_queued_bytes));
+}
+
+void AppendLine(std::string& text, absl::string_view name, absl::string_view value) {
+  if (!value.empty()) absl::StrAppendFormat(&text, "%-10s%s\n", name, value);
+}
+
+std::string WorkText(const client::ServerStats& stats) {
+  return absl::StrCat(Counted(stats.launched_requests, "request"), " and ",
+                      Counted(stats.launched_rows, "row"), " in ", Grouped(stats.launches),
+                      " launch", stats.launches == 1 ? "" : "es", ", device busy ",
+                      Shown(stats.device_busy));
+}
+
+void AppendRpcs(std::string& text, const std::vector<client::RpcStats>& rpcs) {
+  if (rpcs.empty()) return;
+  absl::StrAppendFormat(&text, "\n%-42s %10s %8s %10s %10s\n", "call", "ok", "failed", "median",
+                        "99th pct");
+  for (const client::RpcStats& rpc : rpcs) {
+    absl::StrAppendFormat(&text, "%-42s %10s %8s %10s %10s\n", rpc.method, Grouped(rpc.ok_count),
+                          Grouped(rpc.error_count), Shown(rpc.median), Shown(rpc.p99));
+  }
+}
+
+std::string InfoText(const std::string& target, const client::ServerInfo& info,
+                     const client::ServerStats& stats) {
+  std::string text;
+  AppendLine(text, "server",
+             absl::StrCat("winnow-server ", info.version, ", ", Name(info.state), ", process ",
+                          info.process_id, ", up ",
+                          absl::FormatDuration(absl::Trunc(stats.uptime, absl::Seconds(1)))));
+  AppendLine(text, "target", target);
+  AppendLine(text, "listens", absl::StrJoin(info.listeners, ", "));
+  AppendLine(text, "device", DeviceText(info.device));
+  AppendLine(text, "chosen", info.backend_reason);
+  AppendLine(text, "pool",
+             absl::StrCat("width ", info.device.pool_width,
+                          info.device.pool_note.empty() ? "" : "; ", info.device.pool_note));
+  AppendLine(text, "limits", LimitsText(info.limits));
+  AppendLine(text, "now",
+             absl::StrCat(stats.queued_requests, " waiting, ", stats.running_requests, " running, ",
+                          ShownBytes(stats.resident_bytes), " resident"));
+  AppendLine(text, "work", WorkText(stats));
+  AppendLine(text, "routes", absl::StrCat("rows: ", Shown(stats.routes)));
+  AppendLine(
+      text, "refused",
+      absl::StrCat(stats.rejected_requests, " queue full, ", stats.expired_requests, " expired, ",
+                   stats.cancelled_requests, " cancelled, ", stats.faults, " with bad data"));
+  AppendRpcs(text, stats.rpcs);
+  return text;
+}
+
+Json LimitsJson(const client::ServerLimits& limits) {
+  return {{"max_k", limits.max_k},
+          {"max_rows", limits.max_rows},
+          {"max_columns", limits.max_columns},
+          {"max_inline_bytes", limits.max_inline_bytes},
+          {"max_steps", limits.max_steps},
+          {"max_queued_requests", limits.max_queued_requests},
+          {"max_queued_bytes", limits.max_queued_bytes}};
+}
+
+Json DeviceJson(const client::DeviceDescription& device) {
+  return {{"kind", device.kind},
+          {"name", device.name},
+          {"ordinal", device.ordinal},
+          {"multiprocessors", device.multiprocessors},
+          {"compute_capability", device.compute_capability},
+          {"instruction_set", device.instruction_set},
+          {"memory_bytes", device.memory_bytes},
+          {"max_cluster_size", device.max_cluster_size},
+          {"pool_width", device.pool_width},
+          {"pool_note", device.pool_note}};
+}
+
+Json StatsJson(const client::ServerStats& stats) {
+  Json rpcs = Json::array();
+  for (const client::RpcStats& rpc : stats.rpcs) {
+    rpcs.push_back({{"method", rpc.method},
+                    {"ok_count", rpc.ok_count},
+                    {"error_count", rpc.error_count},
+                    {"median_us", absl::ToDoubleMicroseconds(rpc.median)},
+                    {"p99_us", absl::ToDoubleMicroseconds(rpc.p99)}});
+  }
+  return {{"uptime_s", absl::ToDoubleSeconds(stats.uptime)},
+          {"queued_requests", stats.queued_requests},
+          {"running_requests", stats.running_requests},
+          {"queued_bytes", stats.queued_bytes},
+          {"launches", stats.launches},
+          {"launched_requests", stats.launched_requests},
+          {"launched_rows", stats.launched_rows},
+          {"rejected_requests", stats.rejected_requests},
+          {"expired_requests", stats.expired_requests},
+          {"cancelled_requests", stats.cancelled_requests},
+          {"faults", stats.faults},
+          {"routes", JsonOf(stats.routes)},
+          {"device_busy_us", absl::ToDoubleMicroseconds(stats.device_busy)},
+          {"resident_bytes", stats.resident_bytes},
+          {"rpcs", std::move(rpcs)}};
+}
+
+}  // namespace
+
+Report InfoReport(const std::string& target, const client::ServerInfo& info,
+                  const client::ServerStats& stats) {
+  return {.text = InfoText(target, info, stats),
+          .json = {{"command", "info"},
+                   {"target", target},
+                   {"version", info.version},
+                   {"state", std::string(Name(info.state))},
+                   {"process_id", info.process_id},
+                   {"start_time", absl::FormatTime(info.start_time, absl::UTCTimeZone())},
+                   {"listeners", info.listeners},
+                   {"backend_reason", info.backend_reason},
+                   {"device", DeviceJson(info.device)},
+                   {"limits", LimitsJson(info.limits)},
+                   {"stats", StatsJson(stats)}}};
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,68 @@
+#include "client/cli/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/cli/option_checks.h"
+#include "winnow/client/default_target.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::cli {
+
+void AddTargetOptions(CLI::App& command, TargetOptions& options) {
+  command
+      .add_option("--target", options.target,
+                  "Server: unix:PATH or HOST:PORT; default $WINNOW_TARGET,\n"
+                  "else " +
+                      client::DefaultSocketTarget())
+      ->type_name("ADDRESS")
+      ->group(kServerGroup);
+  command
+      .add_option("--timeout", options.timeout_seconds,
+                  "Longest wait for each request, in seconds; default 30")
+      ->type_name("SECONDS")
+      ->transform(Seconds())
+      ->group(kServerGroup);
+  command.add_flag("--json", options.json, "Print the summary as one JSON object")
+      ->group(kServerGroup);
+}
+
+RowLimits Session::limits() const {
+  constexpr int64_t kMostBytes = int64_t{1} << 25;
+  RowLimits limits;
+  // A server that declares no limit gets the command's own.
+  if (info.limits.max_rows > 0) limits.rows = std::min(limits.rows, info.limits.max_rows);
+  limits.bytes = info.limits.max_inline_bytes > 0
+                     ? std::min(kMostBytes, info.limits.max_inline_bytes)
+                     : kMostBytes;
+  return limits;
+}
+
+std::string Session::DeviceText() const {
+  return absl::StrCat(info.device.kind, ", ", info.device.name);
+}
+
+absl::StatusOr<Session> OpenSession(const TargetOptions& options) {
+  const std::string target = options.target.empty() ? client::DefaultTarget() : options.target;
+  client::ClientOptions client_options{.target = target,
+                                       .timeout = absl::Seconds(options.timeout_seconds),
+                                       .user_agent = "winnow-cli"};
+  absl::StatusOr<client::Client> client = client::Client::Create(client_options);
+  if (!client.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--target: ", client.status().message()));
+  }
+  absl::StatusOr<client::ServerInfo> info =
+      client->GetServerInfo({.retry = client::RetryPolicy::Never()});
+  if (!info.ok() && client::IsUnreachable(info.status())) {
+    return absl::UnavailableError(
+        absl::StrCat("no server answers at ", absl::Utf8SafeCEscape(target),
+                     "; start one with 'winnow-server', or name another with --target"));
+  }
+  if (!info.ok()) return info.status();
+  return Session{.client = *std::move(client), .info = *std::move(info), .target = target};
+}
+
+}  // namespace winnow::cli
