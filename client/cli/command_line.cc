@@ -84,8 +84,20 @@ std::string UnknownArgument(const CLI::App& root) {
   return absl::StrCat("unexpected argument '", Escaped(word), "'", hint);
 }
 
+// What is said of an option that took the next option for its value; empty when there is none.
+std::string MissingValue(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (!absl::StartsWith(value, "--") || app.get_option_no_throw(value) == nullptr) continue;
+      return absl::StrCat(option->get_name(), ": needs a value before ", value);
+    }
+  }
+  return "";
+}
+
 int UsageFailure(const CLI::App& root, const CLI::ParseError& error) {
-  std::string what = UnknownArgument(root);
+  std::string what = MissingValue(Deepest(root));
+  if (what.empty()) what = UnknownArgument(root);
   if (what.empty()) what = OneLine(error.what());
   const CLI::App& app = Deepest(root);
   const std::string command =

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "winnow/client/error.h"
 
 namespace winnow::cli {
@@ -14,10 +15,6 @@ namespace {
 bool IsField(absl::string_view path, absl::string_view field) {
   if (!absl::StartsWith(path, field)) return false;
   return path.size() == field.size() || path[field.size()] == '.' || path[field.size()] == '[';
-}
-
-absl::Status WithMessage(const absl::Status& status, absl::string_view message, ErrorInfo info) {
-  return MakeError(status.code(), message, std::move(info));
 }
 
 }  // namespace
@@ -56,14 +53,16 @@ Json FailureJson(absl::string_view command, const absl::Status& status) {
 absl::Status WithSource(const absl::Status& status, const FieldSources& sources) {
   std::optional<ErrorInfo> info = GetErrorInfo(status);
   if (!info.has_value()) return status;
+  // The unary requests wrap their operation in `step`, which no option is called.
+  info->field = std::string(absl::StripPrefix(info->field, "step."));
+  std::string message(absl::StripPrefix(status.message(), "step."));
   const std::pair<std::string, std::string>* best = nullptr;
   for (const auto& source : sources) {
     if (!IsField(info->field, source.first)) continue;
     if (best == nullptr || source.first.size() > best->first.size()) best = &source;
   }
-  if (best == nullptr) return status;
-  return WithMessage(status, absl::StrCat(status.message(), " (", best->second, ")"),
-                     *std::move(info));
+  if (best != nullptr) absl::StrAppend(&message, " (", best->second, ")");
+  return MakeError(status.code(), message, *std::move(info));
 }
 
 absl::Status WithRowOffset(const absl::Status& status, int64_t first_row, int64_t row_count) {
@@ -71,11 +70,11 @@ absl::Status WithRowOffset(const absl::Status& status, int64_t first_row, int64_
   if (!info.has_value() || first_row == 0 || info->row < 0) return status;
   const int64_t row = info->row;
   info->row += first_row;
-  return WithMessage(status,
-                     absl::StrCat(status.message(), " (in the request for rows ", first_row, " to ",
-                                  first_row + row_count - 1, ": its row ", row, " is row ",
-                                  first_row + row, " of the files)"),
-                     *std::move(info));
+  return MakeError(status.code(),
+                   absl::StrCat(status.message(), " (in the request for rows ", first_row, " to ",
+                                first_row + row_count - 1, ": its row ", row, " is row ",
+                                first_row + row, " of the files)"),
+                   *std::move(info));
 }
 
 }  // namespace winnow::cli

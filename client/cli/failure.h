@@ -37,7 +37,8 @@ Json FailureJson(absl::string_view command, const absl::Status& status);
 using FieldSources = std::vector<std::pair<std::string, std::string>>;
 
 // The server's error with the option of the field at fault after the message, so that a person
-// knows which file to look at. The longest matching field counts.
+// knows which file to look at. The longest matching field counts. A leading "step." of the field
+// and the message goes.
 absl::Status WithSource(const absl::Status& status, const FieldSources& sources);
 
 // For requests that hold some rows of the files, from `first_row`: says so, and counts the row of

@@ -52,14 +52,17 @@ std::string WorkText(const client::ServerStats& stats) {
                       Shown(stats.device_busy));
 }
 
+// Calls that nobody made are left out.
 void AppendRpcs(std::string& text, const std::vector<client::RpcStats>& rpcs) {
-  if (rpcs.empty()) return;
-  absl::StrAppendFormat(&text, "\n%-42s %10s %8s %10s %10s\n", "call", "ok", "failed", "median",
-                        "99th pct");
+  std::string lines;
   for (const client::RpcStats& rpc : rpcs) {
-    absl::StrAppendFormat(&text, "%-42s %10s %8s %10s %10s\n", rpc.method, Grouped(rpc.ok_count),
+    if (rpc.ok_count + rpc.error_count == 0) continue;
+    absl::StrAppendFormat(&lines, "%-46s %10s %8s %10s %10s\n", rpc.method, Grouped(rpc.ok_count),
                           Grouped(rpc.error_count), Shown(rpc.median), Shown(rpc.p99));
   }
+  if (lines.empty()) return;
+  absl::StrAppendFormat(&text, "\n%-46s %10s %8s %10s %10s\n%s", "call", "ok", "failed", "median",
+                        "99th pct", lines);
 }
 
 std::string InfoText(const std::string& target, const client::ServerInfo& info,

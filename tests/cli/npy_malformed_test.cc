@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct MalformedFile {
   std::string bytes;
   std::string expected;  // part of the message
 };
+
+// For GoogleTest, which would print bytes.
+void PrintTo(const MalformedFile& file, std::ostream* out) { *out << file.name; }
 
 std::string Huge(size_t size) { return NpyDict("<f4", "(1,)") + std::string(size, ' '); }
 

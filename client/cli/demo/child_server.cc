@@ -67,16 +67,26 @@ std::string LastLine(const std::string& path) {
 }
 
 // What the handler of an ending signal needs; set while there is a child.
-char socket_path_to_remove[128];
-char log_path_to_remove[128];
+constexpr int kFilesToRemove = 3;
+char files_to_remove[kFilesToRemove][128];
 char directory_to_remove[128];
+volatile sig_atomic_t child_to_end = 0;
 
+// Only what is safe in a handler. The child serves nobody else, so it is ended at once.
 void RemoveFilesAndEnd(int signal_number) {
-  unlink(socket_path_to_remove);
-  unlink(log_path_to_remove);
+  if (child_to_end > 0) {
+    kill(child_to_end, SIGKILL);
+    waitpid(child_to_end, nullptr, 0);
+  }
+  for (const char* file : files_to_remove) unlink(file);
   rmdir(directory_to_remove);
   signal(signal_number, SIG_DFL);
   raise(signal_number);
+}
+
+template <size_t kSize>
+void CopyPath(const std::string& path, char (&copy)[kSize]) {
+  strncpy(copy, path.c_str(), kSize - 1);
 }
 
 void HandleSignals(void (*handler)(int)) {
@@ -106,9 +116,10 @@ absl::Status ChildServer::Spawn(const std::string& program, const std::string& b
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  strncpy(socket_path_to_remove, SocketPath().c_str(), sizeof(socket_path_to_remove) - 1);
-  strncpy(log_path_to_remove, LogPath().c_str(), sizeof(log_path_to_remove) - 1);
-  strncpy(directory_to_remove, directory_.c_str(), sizeof(directory_to_remove) - 1);
+  CopyPath(SocketPath(), files_to_remove[0]);
+  CopyPath(absl::StrCat(SocketPath(), ".lock"), files_to_remove[1]);  // the server's own
+  CopyPath(LogPath(), files_to_remove[2]);
+  CopyPath(directory_, directory_to_remove);
   HandleSignals(RemoveFilesAndEnd);
   const pid_t parent = getpid();
   process_id_ = fork();
@@ -116,6 +127,7 @@ absl::Status ChildServer::Spawn(const std::string& program, const std::string& b
     HandleSignals(SIG_DFL);
     BecomeServer(parent, arguments.data(), log);
   }
+  child_to_end = process_id_;
   close(log);
   if (process_id_ > 0) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("no process can be made: ", strerror(errno)));
@@ -140,6 +152,7 @@ bool ChildServer::Ended() {
   if (process_id_ <= 0) return true;
   if (waitpid(process_id_, nullptr, WNOHANG) != process_id_) return false;
   process_id_ = -1;
+  child_to_end = 0;
   return true;
 }
 

@@ -37,6 +37,7 @@ struct DemoOptions {
   TargetOptions target;
   std::string data;
   std::string picture = "winnow-demo.svg";
+  bool no_picture = false;
   std::string server;
   std::string backend = "cpu";
   uint64_t seed = 20240229;
@@ -122,7 +123,8 @@ absl::Status WritePicture(const std::string& path, const std::string& svg) {
 }
 
 absl::StatusOr<Report> RunDemo(const DemoOptions& options) {
-  if (!options.picture.empty()) WINNOW_RETURN_IF_ERROR(CheckWritable(options.picture));
+  const std::string picture = options.no_picture ? "" : options.picture;
+  if (!picture.empty()) WINNOW_RETURN_IF_ERROR(CheckWritable(picture));
   WINNOW_ASSIGN_OR_RETURN(const DemoData data, LoadDemoData(options.data));
   WINNOW_ASSIGN_OR_RETURN(const DemoServer server, ReachServer(options));
   DemoOutcome outcome{.target = server.session->target,
@@ -130,12 +132,12 @@ absl::StatusOr<Report> RunDemo(const DemoOptions& options) {
                       .device = server.session->DeviceText(),
                       .directory = data.directory,
                       .seed = options.seed,
-                      .picture = options.picture};
+                      .picture = picture};
   const absl::Time start = absl::Now();
   WINNOW_RETURN_IF_ERROR(RunRows(server.session->client, data, outcome));
   outcome.wall = absl::Now() - start;
-  if (!options.picture.empty()) {
-    WINNOW_RETURN_IF_ERROR(WritePicture(options.picture, Draw(outcome)));
+  if (!picture.empty()) {
+    WINNOW_RETURN_IF_ERROR(WritePicture(picture, Draw(outcome)));
   }
   return DemoReport(outcome);
 }
@@ -155,10 +157,11 @@ void AddDemoCommand(CLI::App& root, Commands& commands) {
       ->type_name("NUMBER")
       ->transform(WholeNumber(0, 9223372036854775807))
       ->group("Input");
-  command
-      ->add_option("--picture", options->picture,
-                   "SVG to write; default winnow-demo.svg; '' for none")
+  command->add_option("--picture", options->picture, "SVG to write; default winnow-demo.svg")
       ->type_name("FILE")
+      ->group("Output");
+  command->add_flag("--no-picture", options->no_picture, "Write no picture")
+      ->excludes("--picture")
       ->group("Output");
   command
       ->add_option("--server", options->server,

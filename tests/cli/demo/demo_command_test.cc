@@ -1,0 +1,80 @@
+// winnow demo as a person runs it: with a server of its own.
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/run_command.h"
+#include "tests/cli/temp_dir.h"
+#include "tests/cli/xml_check.h"
+
+namespace winnow::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kPanels[] = {
+    "1 score<",       "7 scores<",      "511 scores<",     "512 scores<",
+    "513 scores<",    "2,047 scores<",  "2,048 scores<",   "2,049 scores<",
+    "8,191 scores<",  "16,384 scores<", "30,000 scores<",  "32,768 scores<",
+    "65,535 scores<", "65,536 scores<", "100,000 scores<", "131,072 scores<"};
+
+TEST(DemoCommandTest, StartsItsOwnServerChecksAllRowsAndDraws) {
+  TempDir dir;
+  const std::string picture = dir.File("kept.svg");
+  const CommandResult result =
+      RunWinnow({"demo", "--server", WINNOW_SERVER_PROGRAM, "--picture", picture});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("(started for this demo)"));
+  EXPECT_THAT(result.out, HasSubstr("All 32 rows equal the plain reference"));
+  EXPECT_THAT(result.out, HasSubstr("2,048 of 16,384"));
+  EXPECT_THAT(result.out, HasSubstr("seed "));
+  EXPECT_THAT(result.out, ::testing::Not(HasSubstr("DIFFER")));
+  const std::string svg = ReadWholeFile(picture);
+  EXPECT_EQ(XmlProblem(svg), "");
+  for (const char* panel : kPanels) EXPECT_THAT(svg, HasSubstr(panel));
+}
+
+TEST(DemoCommandTest, ItsServerIsGoneAfterwards) {
+  const nlohmann::json json =
+      ParseJson(RunWinnow({"demo", "--server", WINNOW_SERVER_PROGRAM, "--no-picture", "--json"}));
+  EXPECT_EQ(json["own_server"], true);
+  const std::string target = json["target"];
+  EXPECT_EQ(RunWinnow({"probe", "--target", target}).exit_code, 3);
+  const std::filesystem::path socket(std::string(absl::StripPrefix(target, "unix:")));
+  EXPECT_FALSE(std::filesystem::exists(socket.parent_path()));
+}
+
+TEST(DemoCommandTest, UsesTheServerThatItIsGiven) {
+  const nlohmann::json json = ParseJson(RunOnServer({"demo", "--no-picture", "--json"}));
+  EXPECT_EQ(json["own_server"], false);
+  EXPECT_EQ(json["differing_rows"], 0);
+  EXPECT_EQ(json["rows"].size(), 32u);
+  for (const nlohmann::json& row : json["rows"]) {
+    EXPECT_EQ(row["equal"], true);
+    EXPECT_EQ(row["tokens"], std::min(512, row["length"].get<int>()));
+    EXPECT_LE(row["token_ties"]["kept"], row["token_ties"]["equal"]);
+  }
+}
+
+TEST(DemoCommandTest, SeedChangesPagesButNotWhatIsKept) {
+  TempDir dir;
+  for (const char* seed : {"1", "2"}) {
+    const CommandResult result = RunOnServer({"demo", "--seed", seed, "--picture", dir.File(seed)});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+  EXPECT_EQ(ReadWholeFile(dir.File("1")), ReadWholeFile(dir.File("2")));
+}
+
+TEST(DemoCommandTest, ServerThatDoesNotStartIsAnErrorWithItsReason) {
+  const CommandResult result = RunWinnow({"demo", "--server=/bin/false", "--no-picture"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("winnow-server ended at once"));
+}
+
+}  // namespace
+}  // namespace winnow::cli

@@ -1,0 +1,148 @@
+// winnow plan, info, probe and drain; and what every command says when no server answers.
+
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "client/cli/demo/child_server.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/npy_bytes.h"
+#include "tests/cli/run_command.h"
+#include "tests/cli/temp_dir.h"
+
+namespace winnow::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(PlanCommandTest, ThresholdIsTakenLiterally) {
+  TempDir dir;
+  const std::string lengths = dir.Write("l.npy", NpyInts({10, 5000, -1, 4000, 4001}, {5}));
+  const nlohmann::json json =
+      ParseJson(RunOnServer({"plan", "--lengths", lengths, "--columns=8192", "--k=512",
+                             "--static-threshold=4000", "--list-pooled", "--json"}));
+  EXPECT_EQ(json["rows"], 5);
+  EXPECT_EQ(json["negative_rows"], 1);
+  EXPECT_EQ(json["effective_threshold"], 4000);
+  EXPECT_EQ(json["reason"], "as requested");
+  EXPECT_EQ(json["pooled_rows"], nlohmann::json({1, 4}));
+}
+
+TEST(PlanCommandTest, HeuristicIsNamedAndNegativeThresholdIsAccepted) {
+  TempDir dir;
+  const std::string lengths = dir.Write("l.npy", NpyInts({10, 5000}, {2}));
+  const CommandResult result =
+      RunOnServer({"plan", "--lengths", lengths, "--columns", "8192", "--static-threshold", "-1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("plan for top 512 of 2 rows"));
+  EXPECT_THAT(result.out, HasSubstr("heuristic"));
+}
+
+TEST(InfoCommandTest, TellsWhoTheServerIs) {
+  const CommandResult text = RunOnServer({"info"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  for (const char* word : {"winnow-server", "serving", "device", "cpu", "limits", "routes"}) {
+    EXPECT_THAT(text.out, HasSubstr(word));
+  }
+  const nlohmann::json json = ParseJson(RunOnServer({"info", "--json"}));
+  EXPECT_EQ(json["state"], "serving");
+  EXPECT_EQ(json["device"]["kind"], "cpu");
+  EXPECT_EQ(json["limits"]["max_k"], 2048);
+  EXPECT_GT(json["process_id"], 0);
+  EXPECT_TRUE(json["stats"]["rpcs"].is_array());
+}
+
+TEST(ProbeCommandTest, ServingServerIsExitZero) {
+  const CommandResult result = RunOnServer({"probe", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(ParseJson(result)["health"], "serving");
+}
+
+TEST(DrainCommandTest, ServerEndsAndThenProbeFindsNone) {
+  auto server = ChildServer::Start(WINNOW_SERVER_PROGRAM, "cpu");
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string target = (*server)->target();
+  const CommandResult drained = RunWinnow({"drain", "--within=5", "--target", target, "--json"});
+  ASSERT_EQ(drained.exit_code, 0) << drained.err;
+  EXPECT_EQ(ParseJson(drained)["process_id"], (*server)->process_id());
+  const absl::Time give_up = absl::Now() + absl::Seconds(20);
+  int exit_code = 0;
+  while (exit_code != 3 && absl::Now() < give_up) {
+    exit_code = RunWinnow({"probe", "--target", target}).exit_code;
+  }
+  EXPECT_EQ(exit_code, 3);
+}
+
+struct CommandLine {
+  std::string name;
+  std::vector<std::string> arguments;
+};
+
+// Every command, with input that is good.
+std::vector<CommandLine> AllCommands(const TempDir& dir) {
+  const std::string s = dir.Write("s.npy", NpyFloats({1, 2, 3, 4}, {1, 4}));
+  const std::string c = dir.Write("c.npy", NpyOf<uint16_t>("<u2", {1, 2, 3, 4}, {1, 4}));
+  const std::string l = dir.Write("l.npy", NpyInts({4}, {1}));
+  const std::string p = dir.Write("p.npy", NpyInts({7}, {1, 1}));
+  return {
+      {"topk", {"topk", "--scores", s, "--lengths", l}},
+      {"plan", {"plan", "--lengths", l, "--columns=4"}},
+      {"block-amax", {"block-amax", "--scores", s, "--lengths", l}},
+      {"sort-blocks", {"sort-blocks", "--blocks", p, "--lengths", l}},
+      {"publish", {"publish", "--scores", s, "--lengths", l, "--page-table", p, "--page-size=8"}},
+      {"consume", {"consume", "--scores", c, "--candidate-lengths", l, "--block-slots", p}},
+      {"demo", {"demo", "--no-picture"}},
+      {"info", {"info"}},
+      {"probe", {"probe"}},
+      {"drain", {"drain"}},
+  };
+}
+
+TEST(UnreachableServerTest, EveryCommandExitsWithThreeAndOneLine) {
+  TempDir dir;
+  for (CommandLine& command : AllCommands(dir)) {
+    const std::string target = "unix:" + dir.File("nobody.sock");
+    command.arguments.insert(command.arguments.end(), {"--target", target, "--json"});
+    const CommandResult result = RunWinnow(command.arguments);
+    EXPECT_EQ(result.exit_code, 3) << command.name << ": " << result.err;
+    EXPECT_EQ(result.err, "winnow: no server answers at " + target +
+                              "; start one with 'winnow-server', or name another with --target\n");
+    const nlohmann::json json = ParseJson(result);
+    EXPECT_EQ(json["command"], command.name);
+    EXPECT_EQ(json["error"]["code"], "UNAVAILABLE");
+  }
+}
+
+TEST(UnreachableServerTest, TargetComesFromTheEnvironment) {
+  const CommandResult result = RunWinnow({"info"}, {"WINNOW_TARGET=unix:/from/environment.sock"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("unix:/from/environment.sock"));
+}
+
+TEST(UnreachableServerTest, AnswerOfSomethingElseIsNoServer) {
+  // A port that nothing listens on, on an address that exists.
+  const CommandResult result = RunWinnow({"probe", "--target", "127.0.0.1:1", "--timeout=5"});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+}
+
+TEST(AllCommandsTest, PrintJsonWithTheCommandFirst) {
+  TempDir dir;
+  for (CommandLine& command : AllCommands(dir)) {
+    if (command.name == "drain") continue;  // it would end the server of the other tests
+    command.arguments.push_back("--json");
+    const CommandResult result = RunOnServer(command.arguments);
+    EXPECT_EQ(result.exit_code, 0) << command.name << ": " << result.err;
+    EXPECT_EQ(ParseJson(result)["command"], command.name);
+    EXPECT_EQ(result.out.find("{\n  \"command\":"), 0u) << result.out;
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+}  // namespace
+}  // namespace winnow::cli
