@@ -81,20 +81,20 @@ Selection RowSelector::Select(const ScoreRow& row, int32_t k) {
   if (row.length <= kShortLength) return SelectShort(row, k);
   Sample(row);
   for (int32_t attempt = 0;; ++attempt) {
-    const float threshold = Threshold(row.length, k, attempt);
-    Candidates candidates = list_.Empty();
-    Collect(row, 0, row.length, k, threshold, &candidates);
-    if (candidates.count >= k || threshold == kMinusInfinity) return Finish(row, k, candidates);
+    const Threshold threshold = ChooseThreshold(row.length, k, attempt);
+    Candidates candidates = list_.Empty(threshold.capacity);
+    Collect(row, 0, row.length, k, threshold.score, &candidates);
+    if (candidates.count >= k || threshold.score == kMinusInfinity) {
+      return Finish(row, k, candidates);
+    }
   }
 }
 
 Selection RowSelector::SelectShort(const ScoreRow& row, int32_t k) {
   kernels_.make_keys(row.dtype, row.scores, row.length, work_);
   const int32_t kth = kernels_.kth_largest(work_, spare_, row.length, k);
-  Candidates candidates = list_.Empty();
-  kernels_.collect(row.dtype, row.scores, 0, row.length,
-                   kth == kNanKey ? kMinusInfinity : ScoreOfKey(kth), &candidates);
-  if (candidates.count > k) kernels_.keep_largest(&candidates, k, kth);
+  Candidates candidates = list_.Empty(k + 2 * kCollectChunk);
+  Collect(row, 0, row.length, k, kth == kNanKey ? kMinusInfinity : ScoreOfKey(kth), &candidates);
   return Finish(row, k, candidates);
 }
 
@@ -108,17 +108,19 @@ Selection RowSelector::SelectShared(const ScoreRow& row, int32_t k, WorkerPool& 
   std::vector<int32_t> counts(piece_count);
   Sample(row);
   for (int32_t attempt = 0;; ++attempt) {
-    const float threshold = Threshold(row.length, k, attempt);
+    const Threshold threshold = ChooseThreshold(row.length, k, attempt);
     pool.Run(piece_count, [&](int64_t piece) {
       const auto begin = static_cast<int32_t>(piece * row.length / piece_count);
       const auto end = static_cast<int32_t>((piece + 1) * row.length / piece_count);
-      Candidates candidates = pieces_[piece].Empty();
-      OfThisThread(kernels_).Collect(row, begin, end, k, threshold, &candidates);
+      Candidates candidates = pieces_[piece].Empty(threshold.capacity);
+      OfThisThread(kernels_).Collect(row, begin, end, k, threshold.score, &candidates);
       counts[piece] = candidates.count;
     });
     Candidates candidates = list_.Empty();
     AppendPieces(pieces_.get(), counts.data(), piece_count, k, &candidates);
-    if (candidates.count >= k || threshold == kMinusInfinity) return Finish(row, k, candidates);
+    if (candidates.count >= k || threshold.score == kMinusInfinity) {
+      return Finish(row, k, candidates);
+    }
   }
 }
 
@@ -149,15 +151,17 @@ void RowSelector::Sample(const ScoreRow& row) {
   kernels_.make_keys(row.dtype, raw, sample_size_, sample_);
 }
 
-float RowSelector::Threshold(int32_t length, int32_t k, int32_t attempt) {
+RowSelector::Threshold RowSelector::ChooseThreshold(int32_t length, int32_t k, int32_t attempt) {
   const double mean = static_cast<double>(k) * sample_size_ / length;
-  const double rank = attempt == 0 ? mean + kRankDeviations * std::sqrt(mean) + 1 : 3 * mean + 64;
+  const double rank =
+      std::ceil(attempt == 0 ? mean + kRankDeviations * std::sqrt(mean) + 1 : 3 * mean + 64);
   // Close to the sample's end a rank says little, and a third pass takes everything.
-  if (attempt > 1 || rank > 0.9 * sample_size_) return kMinusInfinity;
+  if (attempt > 1 || rank > 0.9 * sample_size_) return {.score = kMinusInfinity};
   std::copy_n(sample_, sample_size_, work_);
-  const int32_t key =
-      kernels_.kth_largest(work_, spare_, sample_size_, static_cast<int32_t>(std::ceil(rank)));
-  return key == kNanKey ? kMinusInfinity : ScoreOfKey(key);
+  const int32_t key = kernels_.kth_largest(work_, spare_, sample_size_, static_cast<int32_t>(rank));
+  const double expected = rank * length / sample_size_;
+  return {.score = key == kNanKey ? kMinusInfinity : ScoreOfKey(key),
+          .capacity = std::min(kCapacity, static_cast<int32_t>(2 * expected) + 2 * kCollectChunk)};
 }
 
 void RowSelector::Collect(const ScoreRow& row, int32_t begin, int32_t end, int32_t k,

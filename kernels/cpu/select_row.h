@@ -60,12 +60,19 @@ class RowSelector {
   struct List {
     alignas(64) int32_t positions[kCapacity + kVectorSlack];
     alignas(64) int32_t keys[kCapacity + kVectorSlack];
-    Candidates Empty() { return {positions, keys, 0, kCapacity}; }
+    Candidates Empty(int32_t capacity = kCapacity) { return {positions, keys, 0, capacity}; }
+  };
+
+  struct Threshold {
+    float score = 0;
+    // A list that grows longer than scores without ties would make it is shrunk early, which
+    // raises the threshold past the ties.
+    int32_t capacity = kCapacity;
   };
 
   Selection SelectShort(const ScoreRow& row, int32_t k);
   void Sample(const ScoreRow& row);
-  float Threshold(int32_t length, int32_t k, int32_t attempt);
+  Threshold ChooseThreshold(int32_t length, int32_t k, int32_t attempt);
   void Collect(const ScoreRow& row, int32_t begin, int32_t end, int32_t k, float threshold,
                Candidates* candidates);
   void Shrink(int32_t k, Candidates* candidates, int32_t* kth);
