@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 jobs=${WINNOW_JOBS:-$(nproc)}
 asan_folders=(sanitizers kernels contract server client cli integration regression)
-tsan_folders=(sanitizers kernels server)
+tsan_folders=(sanitizers kernels server client)
 
 timings=()
 timed() {
