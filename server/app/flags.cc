@@ -73,8 +73,10 @@ Expectation SetListeners(ParsedFlags& flags, absl::string_view value) {
   return "";
 }
 
-Expectation SetDrainTimeout(ParsedFlags& flags, absl::string_view value) {
-  return absl::ParseDuration(value, &flags.config.drain_timeout) ? "" : "a time such as 30s or 2m";
+Set Time(absl::Duration ServerConfig::*member) {
+  return [member](ParsedFlags& flags, absl::string_view value) -> Expectation {
+    return absl::ParseDuration(value, &(flags.config.*member)) ? "" : "a time such as 30s or 2m";
+  };
 }
 
 Expectation SetLogLevelFlag(ParsedFlags& flags, absl::string_view value) {
@@ -130,10 +132,24 @@ std::vector<Flag> LimitFlags() {
   };
 }
 
+std::vector<Flag> LeaseFlags() {
+  return {
+      {"max-leases", "N", "leases open at once. Default 1024", Number(&ServerConfig::max_leases)},
+      {"max-lease-bytes", "SIZE", "memory of one lease. Default 1G, and no more than the pool",
+       Size(&ServerConfig::max_lease_bytes)},
+      {"max-lease-resources", "N", "buffers, page tables and plans of one lease. Default 4096",
+       Number(&ServerConfig::max_lease_resources)},
+      {"max-lease-requests", "N", "waiting and running requests of one lease. Default 1024",
+       Number(&ServerConfig::max_lease_requests)},
+      {"max-resume-grace", "TIME", "longest time a lease may outlive its stream. Default 5m",
+       Time(&ServerConfig::max_resume_grace)},
+  };
+}
+
 std::vector<Flag> OtherFlags() {
   return {
       {"drain-timeout", "TIME", "longest time to finish queued work after SIGTERM. Default 30s",
-       SetDrainTimeout},
+       Time(&ServerConfig::drain_timeout)},
       {"log-level", "LEVEL", "debug, info, warning, error or off. Default info", SetLogLevelFlag},
       {"tcp-admin", "", "lets peers on TCP drain the server. Default: on Unix sockets only",
        SetTcpAdmin},
@@ -146,6 +162,7 @@ const std::vector<Flag>& AllFlags() {
   static const auto* flags = [] {
     auto* all = new std::vector<Flag>(ListenFlags());
     for (Flag& flag : LimitFlags()) all->push_back(std::move(flag));
+    for (Flag& flag : LeaseFlags()) all->push_back(std::move(flag));
     for (Flag& flag : OtherFlags()) all->push_back(std::move(flag));
     return all;
   }();

@@ -36,6 +36,8 @@ class SocketClaim {
   SocketClaim(const SocketClaim&) = delete;
   SocketClaim& operator=(const SocketClaim&) = delete;
 
+  const std::string& path() const { return socket_path_; }
+
  private:
   SocketClaim(std::string socket_path, int lock_fd)
       : socket_path_(std::move(socket_path)), lock_fd_(lock_fd) {}

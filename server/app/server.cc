@@ -14,6 +14,9 @@
 #include "server/base/logging.h"
 #include "server/base/metrics.h"
 #include "server/batching/scheduler.h"
+#include "server/resources/descriptor_socket.h"
+#include "server/resources/lease_ledger.h"
+#include "server/rpc/lease_streams.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_server.h"
 #include "winnow/kernels/status_macros.h"
@@ -65,6 +68,7 @@ class ServerImpl final : public Server {
                                          .buffer_pool_bytes = config.buffer_pool_bytes,
                                          .staging_pool_bytes = config.staging_pool_bytes}));
     FillEnvironment(config, std::move(on_drain_request));
+    WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
     {
       const ScopedSocketMode mode;
       WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
@@ -85,6 +89,11 @@ class ServerImpl final : public Server {
     return status;
   }
 
+  void ExpireLeases() override {
+    ledger_->ExpireGraces();
+    descriptors_.DropExpired();
+  }
+
   void Drain(absl::Duration timeout) override {
     if (rpc_ == nullptr) return;
     auto serving = ServingState::kServing;
@@ -95,7 +104,9 @@ class ServerImpl final : public Server {
         {{"queued", before.queued_tasks},
          {"running", before.running_tasks},
          {"timeout", absl::FormatDuration(timeout)}});
+    lease_streams_.SendDraining(timeout);
     scheduler_->Drain(environment_.clock->Now() + timeout);
+    ledger_->Close("the server is draining");
     rpc_->AwaitReplies(absl::Now() + kReplyTimeout);
     rpc_->Stop();
     backend_->Drain();
@@ -103,7 +114,9 @@ class ServerImpl final : public Server {
     Log(LogLevel::kInfo, "stopped",
         {{"finished", after.completed - before.completed},
          {"cancelled", after.cancelled - before.cancelled}});
+    descriptor_sockets_.clear();
     rpc_ = nullptr;
+    ledger_ = nullptr;
     scheduler_ = nullptr;
     backend_ = nullptr;
     claims_.clear();
@@ -133,6 +146,23 @@ class ServerImpl final : public Server {
     scheduler_ = Scheduler::Create(queue, backend_.get(), environment_.clock);
     environment_.backend = backend_.get();
     environment_.scheduler = scheduler_.get();
+    ledger_ = std::make_unique<LeaseLedger>(
+        LeaseLedgerOptions{
+            .max_leases = config.max_leases,
+            .max_lease_bytes = std::min(config.max_lease_bytes, config.buffer_pool_bytes),
+            .max_lease_resources = config.max_lease_resources,
+            .max_lease_inflight = config.max_lease_requests,
+            .max_server_bytes = config.buffer_pool_bytes,
+            .max_resume_grace = config.max_resume_grace},
+        environment_.clock,
+        [this](int64_t number, absl::string_view message, absl::AnyInvocable<void() &&> finished) {
+          Log(LogLevel::kInfo, "lease ended", {{"lease", number}, {"why", message}});
+          lease_streams_.SendEnded(number, message);
+          scheduler_->EndFlow(number, std::move(finished));
+        });
+    environment_.ledger = ledger_.get();
+    environment_.lease_streams = &lease_streams_;
+    environment_.descriptors = &descriptors_;
     environment_.metrics = &metrics_;
     environment_.limits.max_inline_bytes = config.max_inline_bytes;
     environment_.version = ServerVersion();
@@ -140,6 +170,24 @@ class ServerImpl final : public Server {
     environment_.start_time = environment_.clock->Now();
     environment_.tcp_admin = config.tcp_admin;
     environment_.begin_drain = std::move(on_drain_request);
+  }
+
+  // One beside the first Unix socket; engines on the same host reach it by path, whatever listener
+  // they use.
+  absl::Status ListenForDescriptors() {
+    for (const auto& claim : claims_) {
+      WINNOW_ASSIGN_OR_RETURN(
+          auto socket,
+          DescriptorSocket::Listen({.path = absl::StrCat(claim->path(), ".fd")}, &descriptors_,
+                                   [this](absl::string_view lease_id, uid_t) {
+                                     return ledger_->Resources(lease_id).status();
+                                   }));
+      if (environment_.descriptor_socket_path.empty()) {
+        environment_.descriptor_socket_path = socket->path();
+      }
+      descriptor_sockets_.push_back(std::move(socket));
+    }
+    return absl::OkStatus();
   }
 
   void LogReady(const ServerConfig& config, absl::Duration start_duration) const {
@@ -161,6 +209,10 @@ class ServerImpl final : public Server {
   MetricsRegistry metrics_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Scheduler> scheduler_;
+  LeaseStreams lease_streams_;
+  DescriptorInbox descriptors_{{}, Clock::Real()};
+  std::unique_ptr<LeaseLedger> ledger_;
+  std::vector<std::unique_ptr<DescriptorSocket>> descriptor_sockets_;
   RpcEnvironment environment_{.clock = Clock::Real()};
   std::unique_ptr<RpcServer> rpc_;
 };

@@ -58,6 +58,11 @@ absl::Status ServerConfig::Validate() const {
       {"--max-batch-bytes", max_batch_bytes, 1024, kTiB},
       {"--buffer-pool-bytes", buffer_pool_bytes, 0, kTiB},
       {"--staging-pool-bytes", staging_pool_bytes, kMiB, kTiB},
+      {"--max-leases", max_leases, 0, 1'000'000},
+      {"--max-lease-bytes", max_lease_bytes, 0, kTiB},
+      {"--max-lease-resources", max_lease_resources, 0, 1'000'000},
+      {"--max-lease-requests", max_lease_requests, 1, 1'000'000},
+      {"--max-resume-grace", absl::ToInt64Seconds(max_resume_grace), 0, 86'400},
       {"--drain-timeout", absl::ToInt64Seconds(drain_timeout), 0, 86'400},
   };
   for (const Range& range : ranges) WINNOW_RETURN_IF_ERROR(Check(range));

@@ -32,6 +32,13 @@ struct ServerConfig {
   int64_t buffer_pool_bytes = int64_t{1} << 30;
   int64_t staging_pool_bytes = int64_t{256} << 20;
 
+  int64_t max_leases = 1024;
+  int64_t max_lease_bytes = int64_t{1}
+                            << 30;  // of buffers, page tables and plans; at most the pool
+  int64_t max_lease_resources = 4096;
+  int64_t max_lease_requests = 1024;  // waiting or running
+  absl::Duration max_resume_grace = absl::Minutes(5);
+
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   bool tcp_admin = false;  // peers on TCP may drain the server

@@ -138,6 +138,7 @@ class LeaseLedger {
 
   absl::StatusOr<std::vector<ResourceSummary>> Resources(absl::string_view lease_id) const;
   std::vector<LeaseSummary> List() const;  // by number
+  const LeaseLedgerOptions& options() const { return options_; }
   int64_t used_bytes() const { return server_bytes_->used(); }
 
  private:

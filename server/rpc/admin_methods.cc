@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/rpc/decode_duration.h"
 #include "server/rpc/response_encoder.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/limits.h"
@@ -14,6 +15,10 @@
 
 namespace winnow::server {
 namespace {
+
+static_assert(static_cast<int>(LeaseState::kOpen) == v1::LEASE_STATE_OPEN);
+static_assert(static_cast<int>(LeaseState::kWaiting) == v1::LEASE_STATE_WAITING);
+static_assert(static_cast<int>(LeaseState::kEnding) == v1::LEASE_STATE_ENDING);
 
 constexpr absl::Duration kDefaultDrainTimeout = absl::Seconds(30);
 
@@ -106,12 +111,11 @@ void EncodeBackend(const BackendStats& stats, v1::GetStatsResponse& response) {
   routes.set_split_row_count(rows(Route::kSplit));
 }
 
-absl::Status GetStats(const RpcEnvironment& environment,
-                      const std::vector<std::unique_ptr<RpcMethod>>& methods,
+absl::Status GetStats(const RpcEnvironment& environment, const std::vector<const RpcMeter*>& meters,
                       v1::GetStatsResponse& response) {
   EncodeDuration(environment.clock->Now() - environment.start_time,
                  *response.mutable_uptime_duration());
-  for (const auto& method : methods) {
+  for (const RpcMeter* method : meters) {
     v1::RpcStats& stats = *response.add_rpcs();
     stats.set_method(method->name());
     stats.set_ok_count(method->ok_count());
@@ -145,35 +149,55 @@ absl::Status ProbeOccupancy(const RpcEnvironment& environment,
   return absl::OkStatus();
 }
 
-absl::StatusOr<absl::Duration> DecodeTimeout(const v1::DrainRequest& request) {
-  if (!request.has_timeout_duration()) return kDefaultDrainTimeout;
-  const auto& timeout = request.timeout_duration();
-  // The range of google.protobuf.Duration, without its negative half.
-  constexpr int64_t kMaxSeconds = 315'576'000'000;
-  if (timeout.seconds() < 0 || timeout.seconds() > kMaxSeconds) {
-    return InvalidField(ErrorReason::kValueOutOfRange, "timeout_duration.seconds",
-                        timeout.seconds(), absl::StrCat("0 to ", kMaxSeconds));
-  }
-  if (timeout.nanos() < 0 || timeout.nanos() > 999'999'999) {
-    return InvalidField(ErrorReason::kValueOutOfRange, "timeout_duration.nanos", timeout.nanos(),
-                        "0 to 999999999");
-  }
-  return absl::Seconds(timeout.seconds()) + absl::Nanoseconds(timeout.nanos());
+absl::Status CheckMayChange(const RpcEnvironment& environment, const UnaryCall& call) {
+  if (environment.tcp_admin || absl::StartsWith(call.peer(), "unix:")) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kPermissionDenied,
+                   "a peer on tcp may not change this server; call it on its unix socket or "
+                   "start it with --tcp-admin",
+                   {.reason = ErrorReason::kPermissionDenied});
 }
 
 absl::Status Drain(const RpcEnvironment& environment, const UnaryCall& call,
                    const v1::DrainRequest& request, v1::DrainResponse& response) {
-  if (!environment.tcp_admin && !absl::StartsWith(call.peer(), "unix:")) {
-    return MakeError(absl::StatusCode::kPermissionDenied,
-                     "a peer on tcp may not drain this server; call it on its unix socket or "
-                     "start it with --tcp-admin",
-                     {.reason = ErrorReason::kPermissionDenied});
+  WINNOW_RETURN_IF_ERROR(CheckMayChange(environment, call));
+  absl::Duration timeout = kDefaultDrainTimeout;
+  if (request.has_timeout_duration()) {
+    WINNOW_ASSIGN_OR_RETURN(timeout,
+                            DecodeDuration("timeout_duration", request.timeout_duration()));
   }
-  WINNOW_ASSIGN_OR_RETURN(const absl::Duration timeout, DecodeTimeout(request));
   const SchedulerStats stats = environment.scheduler->stats();
   response.set_pending_request_count(stats.queued_tasks + stats.running_tasks);
   environment.begin_drain(timeout);
   return absl::OkStatus();
+}
+
+absl::Status ListLeases(const RpcEnvironment& environment, v1::ListLeasesResponse& response) {
+  for (const LeaseSummary& summary : environment.ledger->List()) {
+    v1::LeaseDescription& lease = *response.add_leases();
+    lease.set_lease_number(summary.number);
+    lease.set_display_name(summary.options.display_name);
+    lease.set_peer(summary.options.peer);
+    lease.set_state(static_cast<v1::LeaseState>(summary.state));
+    EncodeDuration(summary.age, *lease.mutable_age_duration());
+    lease.set_used_bytes(summary.used_bytes);
+    lease.set_buffer_count(summary.buffers);
+    lease.set_page_table_count(summary.page_tables);
+    lease.set_plan_count(summary.plans);
+    lease.set_inflight_request_count(summary.inflight);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EndLease(const RpcEnvironment& environment, const UnaryCall& call,
+                      const v1::EndLeaseRequest& request) {
+  constexpr int64_t kMaxMessageBytes = 256;
+  WINNOW_RETURN_IF_ERROR(CheckMayChange(environment, call));
+  const auto bytes = static_cast<int64_t>(request.message().size());
+  if (bytes > kMaxMessageBytes) {
+    return InvalidField(ErrorReason::kValueOutOfRange, "message", bytes,
+                        absl::StrCat("up to ", kMaxMessageBytes, " bytes"));
+  }
+  return environment.ledger->End(request.lease_number(), request.message());
 }
 
 template <typename Request, typename Response, typename Answer>
@@ -188,7 +212,7 @@ std::unique_ptr<RpcMethod> Immediate(absl::string_view name, RpcMethod::RequestF
 
 std::vector<std::unique_ptr<RpcMethod>> MakeAdminMethods(
     RawAdminService& service, RpcEnvironment& environment,
-    const std::vector<std::unique_ptr<RpcMethod>>& all_methods) {
+    const std::vector<const RpcMeter*>& meters) {
   using Raw = RawAdminService;
   std::vector<std::unique_ptr<RpcMethod>> methods;
   methods.push_back(Immediate<v1::GetServerInfoRequest, v1::GetServerInfoResponse>(
@@ -198,8 +222,8 @@ std::vector<std::unique_ptr<RpcMethod>> MakeAdminMethods(
       }));
   methods.push_back(Immediate<v1::GetStatsRequest, v1::GetStatsResponse>(
       "GetStats", BindRequest(service, &Raw::RequestGetStats), environment,
-      [&environment, &all_methods](const UnaryCall&, const auto&, auto& response) {
-        return GetStats(environment, all_methods, response);
+      [&environment, &meters](const UnaryCall&, const auto&, auto& response) {
+        return GetStats(environment, meters, response);
       }));
   methods.push_back(Immediate<v1::ProbeOccupancyRequest, v1::ProbeOccupancyResponse>(
       "ProbeOccupancy", BindRequest(service, &Raw::RequestProbeOccupancy), environment,
@@ -210,6 +234,16 @@ std::vector<std::unique_ptr<RpcMethod>> MakeAdminMethods(
       "Drain", BindRequest(service, &Raw::RequestDrain), environment,
       [&environment](const UnaryCall& call, const auto& request, auto& response) {
         return Drain(environment, call, request, response);
+      }));
+  methods.push_back(Immediate<v1::ListLeasesRequest, v1::ListLeasesResponse>(
+      "ListLeases", BindRequest(service, &Raw::RequestListLeases), environment,
+      [&environment](const UnaryCall&, const auto&, auto& response) {
+        return ListLeases(environment, response);
+      }));
+  methods.push_back(Immediate<v1::EndLeaseRequest, v1::EndLeaseResponse>(
+      "EndLease", BindRequest(service, &Raw::RequestEndLease), environment,
+      [&environment](const UnaryCall& call, const auto& request, auto&) {
+        return EndLease(environment, call, request);
       }));
   return methods;
 }

@@ -14,12 +14,13 @@ namespace winnow::server {
 
 using RawAdminService = v1::AdminService::WithRawMethod_GetServerInfo<
     v1::AdminService::WithRawMethod_GetStats<v1::AdminService::WithRawMethod_ProbeOccupancy<
-        v1::AdminService::WithRawMethod_Drain<v1::AdminService::Service>>>>;
+        v1::AdminService::WithRawMethod_Drain<v1::AdminService::WithRawMethod_ListLeases<
+            v1::AdminService::WithRawMethod_EndLease<v1::AdminService::Service>>>>>>;
 
-// `service`, `environment` and `all_methods`, which GetStats reads, outlive the methods.
+// `service`, `environment` and `meters`, which GetStats reads, outlive the methods.
 std::vector<std::unique_ptr<RpcMethod>> MakeAdminMethods(
     RawAdminService& service, RpcEnvironment& environment,
-    const std::vector<std::unique_ptr<RpcMethod>>& all_methods);
+    const std::vector<const RpcMeter*>& meters);
 
 }  // namespace winnow::server
 

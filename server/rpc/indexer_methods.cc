@@ -1,9 +1,11 @@
 #include "server/rpc/indexer_methods.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "server/resources/plan.h"
 #include "server/rpc/field_names.h"
 #include "server/rpc/request_decoder.h"
 #include "server/rpc/response_encoder.h"
@@ -11,6 +13,27 @@
 
 namespace winnow::server {
 namespace {
+
+// Puts a plan on the device, as a resource of the lease.
+absl::Status KeepPlan(RpcEnvironment& environment, const std::string& lease_id,
+                      const std::vector<int32_t>& plan, v1::ResourceId& encoded) {
+  const auto bytes = static_cast<int64_t>(plan.size() * sizeof(int32_t));
+  WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
+                          environment.ledger->Reserve(lease_id, bytes));
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
+                          environment.backend->AllocateBuffer(bytes));
+  WINNOW_RETURN_IF_ERROR(environment.backend->CopyToDevice(
+      memory->data(), reinterpret_cast<const std::byte*>(plan.data()), bytes));
+  PlanHeader header;
+  std::memcpy(static_cast<void*>(&header), plan.data(), sizeof(header));
+  WINNOW_ASSIGN_OR_RETURN(
+      const ResourceId id,
+      environment.ledger->Add(lease_id, std::make_shared<Plan>(std::move(memory), header),
+                              std::move(holds)));
+  encoded.set_id(id.id);
+  encoded.set_generation(id.generation);
+  return absl::OkStatus();
+}
 
 absl::Status PlanTopK(RpcEnvironment& environment, const v1::PlanTopKRequest& request,
                       v1::PlanTopKResponse& response) {
@@ -24,7 +47,15 @@ absl::Status PlanTopK(RpcEnvironment& environment, const v1::PlanTopKRequest& re
         environment.backend->HostPlan(plan.params, plan.lengths, plan.rows, data));
   }
   EncodePlan(data, plan.list_pooled_rows, response);
-  return absl::OkStatus();
+  if (request.lease_id().empty()) return absl::OkStatus();
+  return KeepPlan(environment, request.lease_id(), bytes, *response.mutable_plan());
+}
+
+absl::Status ReleasePlan(RpcEnvironment& environment, const v1::ReleasePlanRequest& request,
+                         v1::ReleasePlanResponse&) {
+  return environment.ledger->Release(
+      request.lease_id(), {.id = request.plan().id(), .generation = request.plan().generation()},
+      ResourceKind::kPlan, "plan");
 }
 
 template <typename Request, typename Response>
@@ -48,6 +79,13 @@ std::vector<std::unique_ptr<RpcMethod>> MakeIndexerMethods(RawIndexerService& se
       [&environment](const UnaryCall&, const auto& request, auto& response) {
         return PlanTopK(environment, request, response);
       }));
+  methods.push_back(
+      std::make_unique<ImmediateMethod<v1::ReleasePlanRequest, v1::ReleasePlanResponse>>(
+          absl::StrCat(v1::IndexerService::service_full_name(), "/ReleasePlan"),
+          BindRequest(service, &Raw::RequestReleasePlan), environment,
+          [&environment](const UnaryCall&, const auto& request, auto& response) {
+            return ReleasePlan(environment, request, response);
+          }));
   methods.push_back(Queued<v1::TopKRequest, v1::TopKResponse>(
       "TopK", BindRequest(service, &Raw::RequestTopK), environment,
       {DecodeTopK, EncodeTopK, RenameForStep}));

@@ -15,12 +15,15 @@ namespace winnow::server {
 // Every method in its raw form: the server parses requests itself, to refuse bad bytes with an
 // error detail and sizes before memory is reserved. A method that is missing here answers
 // UNIMPLEMENTED.
-using RawIndexerService = v1::IndexerService::WithRawMethod_PlanTopK<
-    v1::IndexerService::WithRawMethod_TopK<v1::IndexerService::WithRawMethod_BlockAmax<
-        v1::IndexerService::WithRawMethod_SortCandidateBlocks<
-            v1::IndexerService::WithRawMethod_PublishCandidates<
-                v1::IndexerService::WithRawMethod_ConsumeCandidates<
-                    v1::IndexerService::WithRawMethod_Execute<v1::IndexerService::Service>>>>>>>;
+using RawIndexerUnary =
+    v1::IndexerService::WithRawMethod_PlanTopK<v1::IndexerService::WithRawMethod_ReleasePlan<
+        v1::IndexerService::WithRawMethod_TopK<v1::IndexerService::WithRawMethod_BlockAmax<
+            v1::IndexerService::WithRawMethod_SortCandidateBlocks<
+                v1::IndexerService::WithRawMethod_PublishCandidates<
+                    v1::IndexerService::WithRawMethod_ConsumeCandidates<
+                        v1::IndexerService::WithRawMethod_Execute<
+                            v1::IndexerService::Service>>>>>>>>;
+using RawIndexerService = v1::IndexerService::WithRawMethod_ExecuteStream<RawIndexerUnary>;
 
 // `service` and `environment` outlive the methods.
 std::vector<std::unique_ptr<RpcMethod>> MakeIndexerMethods(RawIndexerService& service,

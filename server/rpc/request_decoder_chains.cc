@@ -85,8 +85,8 @@ absl::Status DecodeConsumeStep(RequestScope& scope, const v1::ConsumeCandidatesR
 }  // namespace
 
 absl::StatusOr<WorkItem> DecodePublish(const v1::PublishCandidatesRequest& request,
-                                       const DecodeLimits& limits) {
-  RequestScope scope(limits, RequestKind::kUnary);
+                                       const DecodeLimits& limits, RequestResources* resources) {
+  RequestScope scope(limits, RequestKind::kUnary, resources);
   PublishStep step;
   WINNOW_RETURN_IF_ERROR(DecodeParams(request, step.params));
   WINNOW_RETURN_IF_ERROR(
@@ -108,8 +108,8 @@ absl::StatusOr<WorkItem> DecodePublish(const v1::PublishCandidatesRequest& reque
 }
 
 absl::StatusOr<WorkItem> DecodeConsume(const v1::ConsumeCandidatesRequest& request,
-                                       const DecodeLimits& limits) {
-  RequestScope scope(limits, RequestKind::kUnary);
+                                       const DecodeLimits& limits, RequestResources* resources) {
+  RequestScope scope(limits, RequestKind::kUnary, resources);
   TopKStep step;
   WINNOW_RETURN_IF_ERROR(DecodeConsumeStep(scope, request, step));
   WorkItem item;

@@ -34,19 +34,24 @@ absl::Status DecodeStep(RequestScope& scope, const v1::Step& step, WorkItem& ite
 
 }  // namespace
 
-absl::StatusOr<WorkItem> DecodeExecute(const v1::ExecuteRequest& request,
-                                       const DecodeLimits& limits) {
-  WINNOW_RETURN_IF_ERROR(FieldInRange(ErrorReason::kValueOutOfRange, "steps", request.steps_size(),
-                                      1, limits.max_steps));
-  RequestScope scope(limits, RequestKind::kSteps);
+absl::StatusOr<WorkItem> DecodeSteps(const google::protobuf::RepeatedPtrField<v1::Step>& steps,
+                                     const DecodeLimits& limits, RequestResources* resources) {
+  WINNOW_RETURN_IF_ERROR(
+      FieldInRange(ErrorReason::kValueOutOfRange, "steps", steps.size(), 1, limits.max_steps));
+  RequestScope scope(limits, RequestKind::kSteps, resources);
   WorkItem item;
-  item.steps.reserve(request.steps_size());
-  for (int i = 0; i < request.steps_size(); ++i) {
-    const absl::Status status = DecodeStep(scope, request.steps(i), item);
+  item.steps.reserve(steps.size());
+  for (int i = 0; i < steps.size(); ++i) {
+    const absl::Status status = DecodeStep(scope, steps[i], item);
     if (!status.ok()) return WithFieldPrefix(absl::StrCat("steps[", i, "]."), status);
     scope.EndStep();
   }
   return item;
+}
+
+absl::StatusOr<WorkItem> DecodeExecute(const v1::ExecuteRequest& request,
+                                       const DecodeLimits& limits, RequestResources* resources) {
+  return DecodeSteps(request.steps(), limits, resources);
 }
 
 }  // namespace winnow::server

@@ -47,14 +47,16 @@ absl::Status DecodeTopKStep(RequestScope& scope, const v1::TopKStep& step, TopKS
   WINNOW_RETURN_IF_ERROR(scope.Vector("index_offsets", WINNOW_OPTIONAL_FIELD(step, index_offsets),
                                       rows, decoded.index_offsets));
   WINNOW_RETURN_IF_ERROR(DecodeOutputs(scope, step, decoded));
+  WINNOW_RETURN_IF_ERROR(scope.PlanOf(step, decoded));
   decoded.max_length = MaxLength(decoded.lengths);
   return scope.Pages(WINNOW_OPTIONAL_FIELD(step, page_table), rows,
                      decoded.slots.wanted() ? "slots" : "", decoded.pages);
 }
 
-absl::StatusOr<WorkItem> DecodeTopK(const v1::TopKRequest& request, const DecodeLimits& limits) {
+absl::StatusOr<WorkItem> DecodeTopK(const v1::TopKRequest& request, const DecodeLimits& limits,
+                                    RequestResources* resources) {
   if (!request.has_step()) return MissingField("step", "the request is nothing else");
-  RequestScope scope(limits, RequestKind::kUnary);
+  RequestScope scope(limits, RequestKind::kUnary, resources);
   TopKStep step;
   const absl::Status status = DecodeTopKStep(scope, request.step(), step);
   if (!status.ok()) return WithFieldPrefix("step.", status);
@@ -79,7 +81,7 @@ absl::StatusOr<PlanRequest> DecodePlan(const v1::PlanTopKRequest& request,
     return InvalidField(ErrorReason::kDtypeUnsupported, "data_type", request.data_type(),
                         "1 (float32) or 2 (bfloat16)");
   }
-  RequestScope scope(limits, RequestKind::kUnary);
+  RequestScope scope(limits, RequestKind::kUnary, nullptr);
   TensorRef lengths;
   WINNOW_RETURN_IF_ERROR(scope.RequiredVector("lengths", WINNOW_OPTIONAL_FIELD(request, lengths),
                                               request.lengths().row_count(), lengths));

@@ -92,6 +92,15 @@ absl::Status FieldInRange(ErrorReason reason, absl::string_view field, int64_t v
   return InvalidField(reason, field, value, absl::StrCat(low, " to ", high));
 }
 
+absl::Status CheckStrideRoom(int64_t row_stride, int64_t rows, DType dtype) {
+  // Below half of what 63 bits hold, so that the last row's end cannot wrap either.
+  const int64_t room =
+      (std::numeric_limits<int64_t>::max() / 2) / SizeOf(dtype) / std::max<int64_t>(1, rows);
+  if (row_stride <= room) return absl::OkStatus();
+  return InvalidField(ErrorReason::kSizeOverflow, "row_stride", row_stride,
+                      absl::StrCat("at most ", room, " for ", rows, " rows"));
+}
+
 absl::Status DecodeOrder(v1::SelectionOrder order, Order& decoded) {
   switch (order) {
     case v1::SELECTION_ORDER_UNSPECIFIED:
@@ -148,12 +157,7 @@ absl::Status RequestScope::Shape(const v1::Tensor& tensor, const MatrixRule& rul
     return InvalidField(ErrorReason::kStrideTooSmall, "row_stride", matrix.row_stride,
                         absl::StrCat("0, or at least ", matrix.columns, ", the columns"));
   }
-  // Below half of what 63 bits hold, so that the last row's end cannot wrap either.
-  const int64_t room = (std::numeric_limits<int64_t>::max() / 2) / SizeOf(matrix.dtype) /
-                       std::max<int64_t>(1, matrix.rows);
-  if (matrix.row_stride <= room) return absl::OkStatus();
-  return InvalidField(ErrorReason::kSizeOverflow, "row_stride", matrix.row_stride,
-                      absl::StrCat("at most ", room, " for ", matrix.rows, " rows"));
+  return CheckStrideRoom(matrix.row_stride, matrix.rows, matrix.dtype);
 }
 
 absl::Status RequestScope::Inline(const v1::Tensor& tensor, TensorRef& matrix) {
@@ -224,6 +228,9 @@ absl::Status RequestScope::Matrix(absl::string_view field, const v1::Tensor* ten
       case v1::Tensor::kStepOutput:
         status = Reference(*tensor, matrix);
         break;
+      case v1::Tensor::kBuffer:
+        status = Stored(tensor->buffer(), matrix);
+        break;
       case v1::Tensor::SOURCE_NOT_SET:
         status = MissingField("inline_data", "a tensor needs its elements or a reference to them");
         break;
@@ -257,6 +264,7 @@ absl::Status RequestScope::RequiredVector(absl::string_view field, const v1::Ten
 
 absl::Status RequestScope::PageFields(const v1::PageTable& pages, int64_t rows,
                                       PageTableRef& decoded) {
+  if (pages.has_resource()) return StoredPages(pages, rows, decoded);
   if (!IsPowerOfTwo(pages.page_size()) || pages.page_size() > kMaxPageSize) {
     return InvalidField(ErrorReason::kPageSizeInvalid, "page_size", pages.page_size(),
                         absl::StrCat("a power of two from 1 to ", kMaxPageSize));
@@ -309,9 +317,21 @@ absl::Status RequestScope::Output(absl::string_view field, const v1::OutputTarge
       }
       output.placement = OutputRef::Placement::kKeep;
       break;
+    case v1::OUTPUT_PLACEMENT_BUFFER: {
+      const absl::Status status = StoredOutput(*target, shape, output);
+      if (!status.ok()) return WithFieldPrefix(absl::StrCat(field, "."), status);
+      current_step_.push_back(shape);
+      return status;
+    }
     default:
       return InvalidField(ErrorReason::kEnumUnknown, absl::StrCat(field, ".placement"),
-                          target->placement(), "0 to 2");
+                          target->placement(), "0 to 3");
+  }
+  if (target->has_buffer() || target->row_stride() != 0) {
+    const std::string extra = absl::StrCat(field, target->has_buffer() ? ".buffer" : ".row_stride");
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     absl::StrCat(extra, " is set but placement is not BUFFER; leave it out"),
+                     {.reason = ErrorReason::kFieldsConflict, .field = extra});
   }
   // At most 65,536 rows of 2^21 columns: the product fits by far.
   output_bytes_ += shape.rows * shape.columns * SizeOf(shape.dtype);

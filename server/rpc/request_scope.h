@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "server/backend/work.h"
 #include "server/rpc/request_decoder.h"
+#include "server/rpc/request_resources.h"
 #include "winnow/kernels/error.h"
 #include "winnow/v1/steps.pb.h"
 #include "winnow/v1/tensor.pb.h"
@@ -32,7 +33,9 @@ struct MatrixRule {
 
 class RequestScope {
  public:
-  RequestScope(const DecodeLimits& limits, RequestKind kind) : limits_(limits), kind_(kind) {}
+  // `resources` is null for a request without a lease.
+  RequestScope(const DecodeLimits& limits, RequestKind kind, RequestResources* resources)
+      : limits_(limits), kind_(kind), resources_(resources) {}
 
   // Decodes one tensor. A null `tensor` is FIELD_MISSING. Errors name fields below `field`.
   absl::Status Matrix(absl::string_view field, const v1::Tensor* tensor, const MatrixRule& rule,
@@ -48,6 +51,9 @@ class RequestScope {
   // and present is FIELDS_CONFLICT when it names none.
   absl::Status Pages(const v1::PageTable* pages, int64_t rows, absl::string_view needed_by,
                      PageTableRef& decoded);
+
+  // The plan of a TopK, when it names one.
+  absl::Status PlanOf(const v1::TopKStep& step, TopKStep& decoded);
 
   // One output of the current step, of the shape that the inputs imply.
   struct OutputShape {
@@ -66,10 +72,16 @@ class RequestScope {
   absl::Status Shape(const v1::Tensor& tensor, const MatrixRule& rule, TensorRef& matrix) const;
   absl::Status Inline(const v1::Tensor& tensor, TensorRef& matrix);
   absl::Status Reference(const v1::Tensor& tensor, TensorRef& matrix) const;
+  absl::StatusOr<RequestResources*> Resources() const;
+  absl::Status Stored(const v1::BufferRange& range, TensorRef& matrix);
+  absl::Status StoredOutput(const v1::OutputTarget& target, const OutputShape& shape,
+                            OutputRef& output);
+  absl::Status StoredPages(const v1::PageTable& pages, int64_t rows, PageTableRef& decoded);
   absl::Status PageFields(const v1::PageTable& pages, int64_t rows, PageTableRef& decoded);
 
   const DecodeLimits& limits_;
   const RequestKind kind_;
+  RequestResources* const resources_;
   int64_t input_bytes_ = 0;
   int64_t output_bytes_ = 0;
   std::vector<std::vector<OutputShape>> ended_steps_;
@@ -81,6 +93,8 @@ absl::Status MissingField(absl::string_view field, absl::string_view why);
 // `reason` unless low <= value <= high.
 absl::Status FieldInRange(ErrorReason reason, absl::string_view field, int64_t value, int64_t low,
                           int64_t high);
+// SIZE_OVERFLOW unless rows of that stride end below half of what 63 bits hold, in bytes.
+absl::Status CheckStrideRoom(int64_t row_stride, int64_t rows, DType dtype);
 // Sets `order`, or ENUM_UNKNOWN.
 absl::Status DecodeOrder(v1::SelectionOrder order, Order& decoded);
 // Sets `block_size`, 0 being the default, or BLOCK_SIZE_INVALID.

@@ -14,7 +14,11 @@
 #include "server/base/clock.h"
 #include "server/base/metrics.h"
 #include "server/batching/scheduler.h"
+#include "server/resources/descriptor_inbox.h"
+#include "server/resources/lease_ledger.h"
+#include "server/rpc/lease_streams.h"
 #include "server/rpc/request_decoder.h"
+#include "server/rpc/rpc_meter.h"
 
 namespace winnow::server {
 
@@ -24,8 +28,13 @@ enum class ServingState : int32_t { kServing = 1, kDraining = 2, kFailed = 3 };
 struct RpcEnvironment {
   Backend* backend = nullptr;
   Scheduler* scheduler = nullptr;
+  LeaseLedger* ledger = nullptr;
+  LeaseStreams* lease_streams = nullptr;
+  DescriptorInbox* descriptors = nullptr;
+  std::string descriptor_socket_path;  // empty: none; then imports are refused
   Clock* clock = nullptr;
   MetricsRegistry* metrics = nullptr;
+  RpcMeter* stream_commands = nullptr;  // of ExecuteStream; set by the RPC server
   DecodeLimits limits;
 
   // For GetServerInfo.

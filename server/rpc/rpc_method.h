@@ -1,12 +1,11 @@
-// One unary RPC of a service. Two kinds: an ImmediateMethod answers on the queue's thread; a
-// QueuedMethod decodes its request into a work item, submits it, and encodes the result when the
-// task is done. An RPC is one line that names its functions: see indexer_methods.cc and
+// One unary RPC of a service. Two kinds: an ImmediateMethod answers on the queue's thread or on a
+// worker; a QueuedMethod decodes its request into a work item, submits it, and encodes the result
+// when the task is done. An RPC is one line that names its functions: see indexer_methods.cc and
 // admin_methods.cc.
 
 #ifndef WINNOW_SERVER_RPC_RPC_METHOD_H_
 #define WINNOW_SERVER_RPC_RPC_METHOD_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,13 +19,17 @@
 #include "google/protobuf/arena.h"
 #include "server/backend/work_key.h"
 #include "server/base/metrics.h"
+#include "server/base/worker_thread.h"
 #include "server/rpc/message_bytes.h"
+#include "server/rpc/request_resources.h"
 #include "server/rpc/rpc_environment.h"
+#include "server/rpc/rpc_meter.h"
 #include "server/rpc/unary_call.h"
+#include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
 
-class RpcMethod {
+class RpcMethod : public RpcMeter {
  public:
   // Asks the service for the next call.
   using RequestFunction = std::function<void(grpc::ServerContext*, grpc::ByteBuffer*,
@@ -40,34 +43,18 @@ class RpcMethod {
   // Answers the call, now or later, by calling Finish once.
   virtual void Serve(UnaryCall& call) = 0;
 
-  const std::string& name() const { return name_; }
-  int64_t ok_count() const { return ok_count_->value(); }
-  int64_t error_count() const { return error_count_->value(); }
-  const Histogram& durations() const { return *durations_; }
-  // Calls whose reply gRPC has not sent yet.
-  int64_t in_flight() const { return in_flight_.load(std::memory_order_acquire); }
-
-  // Events of a call, from UnaryCall.
   void AskForCall(grpc::ServerContext* context, grpc::ByteBuffer* bytes,
                   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>* writer,
                   grpc::ServerCompletionQueue* queue, void* tag) {
     request_(context, bytes, writer, queue, tag);
   }
-  void OnArrival() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
-  void OnReply(const absl::Status& status, absl::Duration duration);
-  void OnGone() { in_flight_.fetch_sub(1, std::memory_order_release); }
 
  protected:
   RpcEnvironment& environment() { return environment_; }
 
  private:
-  const std::string name_;
   const RequestFunction request_;
   RpcEnvironment& environment_;
-  Counter* const ok_count_;
-  Counter* const error_count_;
-  Histogram* const durations_;
-  std::atomic<int64_t> in_flight_{0};
 };
 
 // Binds a raw request method of a generated service.
@@ -102,11 +89,21 @@ class ImmediateMethod final : public RpcMethod {
  public:
   using Answer = std::function<absl::Status(const UnaryCall&, const Request&, Response&)>;
 
+  // `worker` runs the answers, for those that take longer than a queue's thread may be away; null:
+  // the queue's thread does.
   ImmediateMethod(std::string name, RequestFunction request, RpcEnvironment& environment,
-                  Answer answer)
-      : RpcMethod(std::move(name), std::move(request), environment), answer_(std::move(answer)) {}
+                  Answer answer, WorkerThread* worker = nullptr)
+      : RpcMethod(std::move(name), std::move(request), environment),
+        answer_(std::move(answer)),
+        worker_(worker) {}
 
   void Serve(UnaryCall& call) override {
+    if (worker_ == nullptr) return ServeHere(call);
+    worker_->Run([this, &call] { ServeHere(call); });
+  }
+
+ private:
+  void ServeHere(UnaryCall& call) {
     CallMemory memory;
     auto* request = google::protobuf::Arena::CreateMessage<Request>(&memory.arena());
     auto* response = google::protobuf::Arena::CreateMessage<Response>(&memory.arena());
@@ -118,14 +115,14 @@ class ImmediateMethod final : public RpcMethod {
     call.Finish(status, reply);
   }
 
- private:
   const Answer answer_;
+  WorkerThread* const worker_;
 };
 
 // How a queued RPC turns its messages into work and back.
 template <typename Request, typename Response>
 struct QueuedFunctions {
-  absl::StatusOr<WorkItem> (*decode)(const Request&, const DecodeLimits&);
+  absl::StatusOr<WorkItem> (*decode)(const Request&, const DecodeLimits&, RequestResources*);
   void (*encode)(WorkItem& item, Response&);
   // An error that batching or the backend gave, with its field named as in the request.
   absl::Status (*rename)(const absl::Status&, const WorkItem& item);
@@ -155,7 +152,12 @@ class QueuedMethod final : public RpcMethod {
         !status.ok()) {
       return status;
     }
-    absl::StatusOr<WorkItem> item = functions_.decode(*request, limits);
+    std::shared_ptr<RequestResources> resources;
+    if (!request->lease_id().empty()) {
+      WINNOW_ASSIGN_OR_RETURN(resources,
+                              RequestResources::Open(*environment().ledger, request->lease_id()));
+    }
+    absl::StatusOr<WorkItem> item = functions_.decode(*request, limits, resources.get());
     if (!item.ok()) return item.status();
     if (absl::Status status = CheckItem(*item); !status.ok()) {
       return functions_.rename(status, *item);
@@ -163,9 +165,12 @@ class QueuedMethod final : public RpcMethod {
     item->keep_alive = memory;
     auto task = std::make_unique<Task>();
     task->work = *std::move(item);
-    task->flow_id = call.flow_id();
+    task->flow_id = resources == nullptr ? call.flow_id() : resources->flow_id();
+    task->flow_weight = resources == nullptr ? 1 : resources->flow_weight();
     task->deadline = call.deadline();
-    task->done = [this, &call, memory = std::move(memory)](std::unique_ptr<Task> done) {
+    task->done = [this, &call, memory = std::move(memory),
+                  resources = std::move(resources)](std::unique_ptr<Task> done) {
+      if (resources != nullptr) done->work.status.Update(resources->Intact());
       Reply(call, done->work, memory->arena());
     };
     const absl::StatusOr<TaskId> id = environment().scheduler->Submit(task);

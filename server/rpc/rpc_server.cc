@@ -14,8 +14,13 @@
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "server/base/worker_thread.h"
 #include "server/rpc/admin_methods.h"
+#include "server/rpc/buffer_streams.h"
+#include "server/rpc/execute_stream.h"
 #include "server/rpc/indexer_methods.h"
+#include "server/rpc/lease_stream.h"
+#include "server/rpc/memory_methods.h"
 #include "server/rpc/message_bytes.h"
 #include "server/rpc/unary_call.h"
 #include "winnow/kernels/error.h"
@@ -40,7 +45,10 @@ int64_t MaxMessageBytes(const RpcEnvironment& environment) {
 
 class RpcServerImpl final : public RpcServer {
  public:
-  explicit RpcServerImpl(RpcEnvironment& environment) : environment_(environment) {}
+  explicit RpcServerImpl(RpcEnvironment& environment)
+      : environment_(environment),
+        stream_commands_(absl::StrCat(v1::IndexerService::service_full_name(), "/ExecuteStream"),
+                         *environment.metrics) {}
 
   ~RpcServerImpl() override { Stop(); }
 
@@ -103,6 +111,8 @@ class RpcServerImpl final : public RpcServer {
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     });
     builder.RegisterService(&indexer_service_);
+    builder.RegisterService(&lease_service_);
+    builder.RegisterService(&memory_service_);
     builder.RegisterService(&admin_service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(MaxMessageBytes(environment_)));
     builder.SetMaxSendMessageSize(-1);
@@ -125,19 +135,33 @@ class RpcServerImpl final : public RpcServer {
   }
 
   void Serve() {
+    environment_.stream_commands = &stream_commands_;
     methods_ = MakeIndexerMethods(indexer_service_, environment_);
-    for (auto& method : MakeAdminMethods(admin_service_, environment_, methods_)) {
+    for (auto& method : MakeMemoryMethods(memory_service_, environment_, worker_)) {
       methods_.push_back(std::move(method));
     }
+    for (auto& method : MakeAdminMethods(admin_service_, environment_, meters_)) {
+      methods_.push_back(std::move(method));
+    }
+    for (const auto& method : methods_) meters_.push_back(method.get());
+    meters_.push_back(&stream_commands_);
     for (auto& queue : queues_) {
-      for (auto& method : methods_) {
-        for (int i = 0; i < kCallsAhead; ++i) UnaryCall::Post(*method, *queue, environment_);
-      }
+      for (int i = 0; i < kCallsAhead; ++i) PostAll(*queue);
       threads_.emplace_back([&queue = *queue->queue] { Poll(queue); });
     }
     auto* health = server_->GetHealthCheckService();
     health->SetServingStatus(v1::IndexerService::service_full_name(), true);
+    health->SetServingStatus(v1::LeaseService::service_full_name(), true);
+    health->SetServingStatus(v1::MemoryService::service_full_name(), true);
     health->SetServingStatus(v1::AdminService::service_full_name(), true);
+  }
+
+  void PostAll(ServerQueue& queue) {
+    for (auto& method : methods_) UnaryCall::Post(*method, queue, environment_);
+    PostStream<ExecuteStream>(indexer_service_, queue, environment_);
+    PostStream<LeaseStream>(lease_service_, queue, environment_);
+    PostStream<WriteBufferStream>(memory_service_, queue, environment_);
+    PostStream<ReadBufferStream>(memory_service_, queue, environment_);
   }
 
   static void Poll(grpc::ServerCompletionQueue& queue) {
@@ -148,7 +172,7 @@ class RpcServerImpl final : public RpcServer {
 
   int64_t InFlight() const {
     int64_t calls = 0;
-    for (const auto& method : methods_) calls += method->in_flight();
+    for (const RpcMeter* meter : meters_) calls += meter->in_flight();
     return calls;
   }
 
@@ -173,7 +197,12 @@ class RpcServerImpl final : public RpcServer {
 
   RpcEnvironment& environment_;
   RawIndexerService indexer_service_;
+  RawLeaseService lease_service_;
+  RawMemoryService memory_service_;
   RawAdminService admin_service_;
+  WorkerThread worker_;  // for calls that fill memory
+  RpcMeter stream_commands_;
+  std::vector<const RpcMeter*> meters_;
   std::vector<std::unique_ptr<RpcMethod>> methods_;
   std::vector<std::unique_ptr<ServerQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;

@@ -59,6 +59,12 @@ v1::ErrorDetail DetailOf(const absl::Status& status) {
 
 }  // namespace
 
+void EncodeStreamError(const absl::Status& status, v1::StreamError& encoded) {
+  encoded.set_code(static_cast<int32_t>(status.code()));
+  encoded.set_message(std::string(status.message()));
+  *encoded.mutable_detail() = DetailOf(status);
+}
+
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   v1::RpcStatus envelope;

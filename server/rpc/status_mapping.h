@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "grpcpp/support/status.h"
 #include "winnow/v1/error_detail.pb.h"
+#include "winnow/v1/indexer_service.pb.h"
 
 namespace winnow::server {
 
@@ -17,6 +18,9 @@ namespace winnow::server {
 // follows from the code when nothing was attached. QUEUE_FULL and SERVER_DRAINING suggest when to
 // try again, in milliseconds.
 grpc::Status ToGrpcStatus(const absl::Status& status);
+
+// The same for a command of a stream, whose stream goes on. `status` is an error.
+void EncodeStreamError(const absl::Status& status, v1::StreamError& encoded);
 
 // The inverse: details that are present and well formed become the status's ErrorInfo.
 absl::Status FromGrpcStatus(const grpc::Status& status);

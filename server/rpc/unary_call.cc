@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <functional>
-#include <limits>
 #include <string_view>
 
+#include "server/rpc/request_resources.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_method.h"
 #include "server/rpc/status_mapping.h"
@@ -35,7 +35,7 @@ void UnaryCall::Post(RpcMethod& method, ServerQueue& queue, RpcEnvironment& envi
 
 int64_t UnaryCall::flow_id() const {
   const size_t hash = std::hash<std::string>{}(context_.peer());
-  return static_cast<int64_t>(hash & std::numeric_limits<int64_t>::max());
+  return static_cast<int64_t>(hash % kFirstConnectionFlow) + kFirstConnectionFlow;
 }
 
 void UnaryCall::OnArrived(bool ok) {

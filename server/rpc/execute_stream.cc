@@ -1,0 +1,229 @@
+#include "server/rpc/execute_stream.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/decode_duration.h"
+#include "server/rpc/field_names.h"
+#include "server/rpc/message_bytes.h"
+#include "server/rpc/request_decoder.h"
+#include "server/rpc/response_encoder.h"
+#include "server/rpc/status_mapping.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+constexpr TaskId kBeingSubmitted = 0;
+
+}  // namespace
+
+struct ExecuteStream::Command {
+  CallMemory memory;
+  v1::ExecuteStreamRequest* request =
+      google::protobuf::Arena::CreateMessage<v1::ExecuteStreamRequest>(&memory.arena());
+  std::shared_ptr<RequestResources> resources;
+  absl::Time arrival_time;
+};
+
+void ExecuteStream::AskForCall() {
+  service_.RequestExecuteStream(&context_, &stream_, queue_.queue.get(), queue_.queue.get(),
+                                &arrived_);
+}
+
+void ExecuteStream::OnArrived() {
+  PostStream<ExecuteStream>(service_, queue_, environment_);
+  absl::MutexLock lock(&mu_);
+  Advance();
+}
+
+void ExecuteStream::OnRead(bool ok) {
+  absl::Status status;
+  if (ok) status = OnMessage();
+  absl::MutexLock lock(&mu_);
+  reading_ = false;
+  if (!ok || !status.ok()) no_more_reads_ = true;
+  outcome_.Update(status);
+  Advance();
+}
+
+absl::Status ExecuteStream::OnMessage() {
+  auto command = std::make_shared<Command>();
+  command->arrival_time = environment_.clock->Now();
+  WINNOW_RETURN_IF_ERROR(ParseMessage(
+      message_, environment_.limits.max_inline_bytes + kMessageOverheadBytes, *command->request));
+  const v1::ExecuteStreamRequest& message = *command->request;
+  if (!opened_) return OnOpen(message);
+  switch (message.command_case()) {
+    case v1::ExecuteStreamRequest::kExecute:
+      return OnExecute(std::move(command));
+    case v1::ExecuteStreamRequest::kCancel:
+      return OnCancel(message.message_id());
+    case v1::ExecuteStreamRequest::kOpen:
+      return MakeError(absl::StatusCode::kInvalidArgument, "open is not the first message",
+                       {.reason = ErrorReason::kFieldsConflict, .field = "open"});
+    case v1::ExecuteStreamRequest::COMMAND_NOT_SET:
+      break;
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument, "command is missing; a message needs one",
+                   {.reason = ErrorReason::kFieldMissing, .field = "command"});
+}
+
+absl::Status ExecuteStream::OnOpen(const v1::ExecuteStreamRequest& message) {
+  if (!message.has_open()) {
+    return MakeError(absl::StatusCode::kInvalidArgument, "open is missing; it is the first message",
+                     {.reason = ErrorReason::kFieldMissing, .field = "open"});
+  }
+  WINNOW_RETURN_IF_ERROR(CheckServing(environment_));
+  if (!message.open().lease_id().empty()) {
+    WINNOW_RETURN_IF_ERROR(environment_.ledger->Use(message.open().lease_id()).status());
+  }
+  opened_ = true;
+  lease_id_ = message.open().lease_id();
+  v1::ExecuteStreamResponse answer;
+  answer.mutable_opened()->set_max_inline_bytes(environment_.limits.max_inline_bytes);
+  answer.set_credit_count(kStreamCredits);
+  absl::MutexLock lock(&mu_);
+  Queue(answer);
+  return absl::OkStatus();
+}
+
+absl::Status ExecuteStream::OnCancel(int64_t message_id) {
+  TaskId task = kBeingSubmitted;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto found = in_flight_.find(message_id);
+    if (found != in_flight_.end()) task = found->second;
+  }
+  // A command that was answered meanwhile is none to cancel.
+  if (task != kBeingSubmitted) environment_.scheduler->Cancel(task);
+  return absl::OkStatus();
+}
+
+absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
+  const int64_t id = command->request->message_id();
+  {
+    absl::MutexLock lock(&mu_);
+    if (id < 1 || !in_flight_.emplace(id, kBeingSubmitted).second) {
+      return InvalidField(ErrorReason::kValueOutOfRange, "message_id", id,
+                          "numbers from 1 that no command in flight has");
+    }
+  }
+  AddReference();
+  const absl::Status status = Submit(command);
+  if (status.ok()) return status;
+  Task failed;
+  failed.work.status = status;
+  OnDone(command, failed);
+  return absl::OkStatus();
+}
+
+absl::Status ExecuteStream::Submit(const std::shared_ptr<Command>& command) {
+  WINNOW_RETURN_IF_ERROR(CheckServing(environment_));
+  const v1::StreamExecute& execute = command->request->execute();
+  auto task = std::make_unique<Task>();
+  if (execute.has_queue_timeout_duration()) {
+    WINNOW_ASSIGN_OR_RETURN(
+        const absl::Duration timeout,
+        DecodeDuration("queue_timeout_duration", execute.queue_timeout_duration()));
+    if (timeout > absl::ZeroDuration()) task->deadline = command->arrival_time + timeout;
+  }
+  if (!lease_id_.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(command->resources,
+                            RequestResources::Open(*environment_.ledger, lease_id_));
+  }
+  WINNOW_ASSIGN_OR_RETURN(
+      task->work, DecodeSteps(execute.steps(), environment_.limits, command->resources.get()));
+  if (absl::Status status = CheckItem(task->work); !status.ok()) {
+    return RenameForExecute(status, task->work);
+  }
+  task->work.keep_alive = command;
+  task->flow_id = command->resources == nullptr ? connection_flow() : command->resources->flow_id();
+  task->flow_weight = command->resources == nullptr ? 1 : command->resources->flow_weight();
+  task->done = [this, command](std::unique_ptr<Task> done) { OnDone(command, *done); };
+  const absl::StatusOr<TaskId> id = environment_.scheduler->Submit(task);
+  if (!id.ok()) return id.status();
+  absl::MutexLock lock(&mu_);
+  // It may be answered already.
+  const auto found = in_flight_.find(command->request->message_id());
+  if (found != in_flight_.end()) found->second = *id;
+  return absl::OkStatus();
+}
+
+void ExecuteStream::OnDone(const std::shared_ptr<Command>& command, Task& task) {
+  absl::Status status = task.work.status;
+  if (status.ok() && command->resources != nullptr) status = command->resources->Intact();
+  auto* answer =
+      google::protobuf::Arena::CreateMessage<v1::ExecuteStreamResponse>(&command->memory.arena());
+  answer->set_message_id(command->request->message_id());
+  answer->set_credit_count(1);
+  if (status.ok()) {
+    EncodeExecute(task.work, *answer->mutable_result());
+  } else {
+    EncodeStreamError(RenameForExecute(status, task.work), *answer->mutable_error());
+  }
+  environment_.stream_commands->OnReply(status, environment_.clock->Now() - command->arrival_time);
+  {
+    absl::MutexLock lock(&mu_);
+    in_flight_.erase(command->request->message_id());
+    Queue(*answer);
+    Advance();
+  }
+  Release();
+}
+
+void ExecuteStream::Queue(const v1::ExecuteStreamResponse& answer) {
+  grpc::ByteBuffer bytes;
+  // Outputs were bounded by max_inline_bytes when the command was decoded, far below a message's 2
+  // GiB.
+  if (!SerializeMessage(answer, bytes).ok()) return;
+  environment_.stream_commands->OnArrival();
+  answers_.push_back(std::move(bytes));
+}
+
+void ExecuteStream::Advance() {
+  if (!writing_ && !answers_.empty()) {
+    writing_ = Start(
+        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { stream_.Write(answers_.front(), &written_); });
+    answers_.pop_front();
+    if (!writing_) environment_.stream_commands->OnGone();
+  }
+  const auto busy = static_cast<int32_t>(in_flight_.size() + answers_.size());
+  if (!reading_ && !no_more_reads_ && busy < kStreamCredits) {
+    reading_ = Start([this] { stream_.Read(&message_, &read_); });
+  }
+  if (no_more_reads_ && !ending_ && !writing_ && answers_.empty() && in_flight_.empty()) {
+    ending_ = true;
+    Start([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      stream_.Finish(ToGrpcStatus(outcome_), &finished_);
+    });
+  }
+}
+
+void ExecuteStream::OnWritten(bool ok) {
+  environment_.stream_commands->OnGone();
+  absl::MutexLock lock(&mu_);
+  writing_ = false;
+  if (!ok) no_more_reads_ = true;
+  Advance();
+}
+
+void ExecuteStream::OnOver() {
+  std::vector<TaskId> queued;
+  {
+    absl::MutexLock lock(&mu_);
+    no_more_reads_ = true;
+    for (size_t dropped = 0; dropped < answers_.size(); ++dropped) {
+      environment_.stream_commands->OnGone();
+    }
+    answers_.clear();
+    for (const auto& [id, task] : in_flight_) {
+      if (task != kBeingSubmitted) queued.push_back(task);
+    }
+  }
+  for (const TaskId task : queued) environment_.scheduler->Cancel(task);
+}
+
+}  // namespace winnow::server

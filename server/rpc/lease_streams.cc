@@ -1,0 +1,37 @@
+#include "server/rpc/lease_streams.h"
+
+#include <string>
+
+#include "server/rpc/lease_stream.h"
+#include "server/rpc/response_encoder.h"
+
+namespace winnow::server {
+
+void LeaseStreams::Add(int64_t lease_number, LeaseStream* stream) {
+  absl::MutexLock lock(&mu_);
+  streams_[lease_number] = stream;
+}
+
+void LeaseStreams::Remove(int64_t lease_number, LeaseStream* stream) {
+  absl::MutexLock lock(&mu_);
+  const auto found = streams_.find(lease_number);
+  if (found != streams_.end() && found->second == stream) streams_.erase(found);
+}
+
+// The lock keeps the stream from leaving meanwhile; Send only queues.
+void LeaseStreams::SendEnded(int64_t lease_number, absl::string_view message) {
+  v1::OpenLeaseResponse event;
+  event.mutable_ended()->set_message(std::string(message));
+  absl::MutexLock lock(&mu_);
+  const auto found = streams_.find(lease_number);
+  if (found != streams_.end()) found->second->Send(event, /*last=*/true);
+}
+
+void LeaseStreams::SendDraining(absl::Duration remaining) {
+  v1::OpenLeaseResponse event;
+  EncodeDuration(remaining, *event.mutable_draining()->mutable_remaining_duration());
+  absl::MutexLock lock(&mu_);
+  for (const auto& [number, stream] : streams_) stream->Send(event, /*last=*/false);
+}
+
+}  // namespace winnow::server

@@ -1,0 +1,55 @@
+#include "server/rpc/request_resources.h"
+
+#include "absl/strings/str_cat.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+// The ledger checked the kind, so that the cast cannot fail.
+template <typename T>
+absl::StatusOr<std::shared_ptr<T>> FindAs(LeaseLedger& ledger, const std::string& lease_id,
+                                          absl::string_view field, const v1::ResourceId& id,
+                                          ResourceKind kind) {
+  WINNOW_ASSIGN_OR_RETURN(
+      std::shared_ptr<Resource> resource,
+      ledger.Find(lease_id, {.id = id.id(), .generation = id.generation()}, kind, field));
+  return std::static_pointer_cast<T>(std::move(resource));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<RequestResources>> RequestResources::Open(
+    LeaseLedger& ledger, absl::string_view lease_id) {
+  WINNOW_ASSIGN_OR_RETURN(LeaseUse use, ledger.Use(lease_id));
+  return std::shared_ptr<RequestResources>(new RequestResources(ledger, lease_id, std::move(use)));
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> RequestResources::FindBuffer(absl::string_view field,
+                                                                     const v1::ResourceId& id) {
+  WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer,
+                          FindAs<Buffer>(ledger_, lease_id_, field, id, ResourceKind::kBuffer));
+  WINNOW_RETURN_IF_ERROR(buffer->Intact());
+  buffers_.push_back(buffer);
+  return buffer;
+}
+
+absl::StatusOr<std::shared_ptr<PageTable>> RequestResources::FindPageTable(
+    absl::string_view field, const v1::ResourceId& id) {
+  return FindAs<PageTable>(ledger_, lease_id_, field, id, ResourceKind::kPageTable);
+}
+
+absl::StatusOr<std::shared_ptr<Plan>> RequestResources::FindPlan(absl::string_view field,
+                                                                 const v1::ResourceId& id) {
+  WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<Plan> plan,
+                          FindAs<Plan>(ledger_, lease_id_, field, id, ResourceKind::kPlan));
+  Hold(plan);
+  return plan;
+}
+
+absl::Status RequestResources::Intact() const {
+  for (const auto& buffer : buffers_) WINNOW_RETURN_IF_ERROR(buffer->Intact());
+  return absl::OkStatus();
+}
+
+}  // namespace winnow::server
