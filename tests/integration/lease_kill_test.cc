@@ -1,0 +1,105 @@
+// Clients are killed at random moments while another works: it is not disturbed, and every byte
+// comes back.
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/lease_session.h"
+#include "tests/integration/server_process.h"
+#include "tests/testing/random.h"
+#include "tests/testing/requests.h"
+
+extern char** environ;
+
+namespace winnow::testing {
+namespace {
+
+constexpr int kCycles = 200;
+constexpr int kClientsAtOnce = 4;
+
+pid_t StartClient(const std::string& target) {
+  const char* program = WINNOW_LEASE_CLIENT;
+  char* const arguments[] = {const_cast<char*>(program), const_cast<char*>(target.c_str()),
+                             nullptr};
+  pid_t pid = -1;
+  EXPECT_EQ(posix_spawn(&pid, program, nullptr, nullptr, arguments, environ), 0);
+  return pid;
+}
+
+// A lease that works all the while: calls that failed or gave another result than at first.
+int64_t Work(ServerProcess& server, const std::atomic<bool>& stop) {
+  LeaseSession session(server.Connect(server.unix_target()), {});
+  v1::ResourceId buffer;
+  if (!session.Allocate(4096, buffer).ok()) return -1;
+  if (!session.Write(buffer, 0, BytesOf<float>({1, 4, 3, 2})).ok()) return -1;
+  v1::TopKRequest request;
+  request.set_lease_id(session.id());
+  *request.mutable_step()->mutable_scores() = BufferTensor(v1::DATA_TYPE_FLOAT32, 1, 4, buffer);
+  *request.mutable_step()->mutable_lengths() = Int32Vector({4});
+  request.mutable_step()->set_k(2);
+  request.mutable_step()->set_deterministic(true);
+  request.mutable_step()->mutable_indices()->set_placement(v1::OUTPUT_PLACEMENT_INLINE);
+  int64_t bad = 0;
+  while (!stop) {
+    v1::TopKResponse response;
+    const bool ok = session.indexer().TopK(Patient().get(), request, &response).ok();
+    bad += !ok || ElementsOf<int32_t>(response.result().outputs(0).tensor()) !=
+                      std::vector<int32_t>({1, 2});
+  }
+  return bad;
+}
+
+TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
+  ServerProcess server({.flags = {"--buffer-pool-bytes=64M"}});
+  ASSERT_TRUE(server.running()) << server.log();
+  Random random(SeedFromEnvironment("WINNOW_TEST_SEED"));
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> bad{0};
+  std::thread worker([&] { bad = Work(server, stop); });
+  int died_by_themselves = 0;
+  for (int cycle = 0; cycle < kCycles; cycle += kClientsAtOnce) {
+    std::vector<pid_t> clients;
+    for (int i = 0; i < kClientsAtOnce; ++i) clients.push_back(StartClient(server.unix_target()));
+    for (const pid_t client : clients) {
+      // From before the lease is open to the middle of its work.
+      usleep(static_cast<useconds_t>(random.Below(40'000)));
+      kill(client, SIGKILL);
+      int status = 0;
+      ASSERT_EQ(waitpid(client, &status, 0), client);
+      died_by_themselves += !WIFSIGNALED(status);
+    }
+  }
+  EXPECT_EQ(died_by_themselves, 0);
+  const auto admin = server.Admin();
+  v1::ListLeasesResponse leases;
+  for (int turn = 0; turn < 2000; ++turn) {
+    ASSERT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
+    if (leases.leases_size() == 1) break;
+    usleep(5000);
+  }
+  stop = true;
+  worker.join();
+  EXPECT_EQ(bad, 0);
+  ASSERT_EQ(leases.leases_size(), 1) << "the worker's";
+  EXPECT_EQ(leases.leases(0).used_bytes(), 4096);
+  for (int turn = 0; turn < 2000 && leases.leases_size() > 0; ++turn) {
+    ASSERT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
+    usleep(5000);
+  }
+  // All of the pool can be had again.
+  LeaseSession session(server.Connect(server.unix_target()), {});
+  v1::ResourceId buffer;
+  EXPECT_TRUE(session.Allocate(64 << 20, buffer).ok());
+  EXPECT_TRUE(server.running()) << server.log();
+}
+
+}  // namespace
+}  // namespace winnow::testing
