@@ -1,6 +1,6 @@
 #include "server/rpc/memory_methods.h"
 
-#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,17 +24,6 @@ ResourceId DecodeId(const v1::ResourceId& id) {
   return {.id = id.id(), .generation = id.generation()};
 }
 
-// Memory of the pool was another client's before.
-absl::Status Clear(Backend& backend, DeviceMemory& memory) {
-  constexpr int64_t kChunkBytes = int64_t{1} << 20;
-  const std::vector<std::byte> zeros(std::min(kChunkBytes, memory.size_bytes()));
-  for (int64_t done = 0; done < memory.size_bytes(); done += kChunkBytes) {
-    const int64_t bytes = std::min(kChunkBytes, memory.size_bytes() - done);
-    WINNOW_RETURN_IF_ERROR(backend.CopyToDevice(memory.data() + done, zeros.data(), bytes));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status AllocateBuffer(const RpcEnvironment& environment,
                             const v1::AllocateBufferRequest& request,
                             v1::AllocateBufferResponse& response) {
@@ -45,7 +34,6 @@ absl::Status AllocateBuffer(const RpcEnvironment& environment,
                           environment.ledger->Reserve(request.lease_id(), request.size_bytes()));
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
                           environment.backend->AllocateBuffer(request.size_bytes()));
-  WINNOW_RETURN_IF_ERROR(Clear(*environment.backend, *memory));
   WINNOW_ASSIGN_OR_RETURN(
       const ResourceId id,
       environment.ledger->Add(request.lease_id(),
