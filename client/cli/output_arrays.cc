@@ -66,6 +66,7 @@ absl::Status OutputArray::Append(const client::Matrix& matrix) {
         "the server gave ", spec_.name, " of ", matrix.columns(), " ", Name(matrix.dtype()),
         " columns; expected were ", spec_.columns, " of ", Name(spec_.dtype)));
   }
+  appended_rows_ += matrix.rows();
   KeepHead(matrix);
   if (!writer_.has_value()) return absl::OkStatus();
   return writer_->Append(absl::string_view(matrix.bytes().data(), matrix.bytes().size()));
@@ -81,6 +82,10 @@ void OutputArray::KeepHead(const client::Matrix& matrix) {
 }
 
 absl::Status OutputArray::Commit() {
+  if (appended_rows_ != rows_) {
+    return absl::InternalError(absl::StrCat("the server gave ", appended_rows_, " rows of ",
+                                            spec_.name, "; expected were ", rows_));
+  }
   return writer_.has_value() ? writer_->Commit() : absl::OkStatus();
 }
 

@@ -41,7 +41,7 @@ class OutputArray {
   // The next rows. Internal if the matrix has another type or width (a broken server) or the file
   // cannot be written.
   absl::Status Append(const client::Matrix& matrix);
-  // Puts the file in its place. After all rows.
+  // Puts the file in its place. After all rows; Internal if it were more or fewer than announced.
   absl::Status Commit();
 
   // "wrote I.npy: int32 (16, 512)" or the first values, in lines.
@@ -55,6 +55,7 @@ class OutputArray {
 
   OutputSpec spec_;
   int64_t rows_ = 0;
+  int64_t appended_rows_ = 0;
   std::optional<FileWriter> writer_;
   std::vector<std::vector<std::string>> head_;  // first values of the first rows, as text
 };

@@ -115,25 +115,36 @@ absl::StatusOr<client::ConsumeCandidatesResult> Consume(
        .indices = client::Placement::kInline});
 }
 
-// Columns of the candidates as positions of the row.
+// Columns of the candidates as positions of the row; what lies outside the row is left out.
 std::vector<int32_t> PositionsOf(const std::vector<int32_t>& columns,
-                                 const std::vector<int32_t>& blocks, int32_t block_size) {
+                                 const std::vector<int32_t>& blocks, int32_t block_size,
+                                 int64_t length) {
   std::vector<int32_t> positions;
   for (int32_t column : columns) {
     const size_t block = static_cast<size_t>(column / block_size);
-    if (block < blocks.size())
-      positions.push_back(blocks[block] * block_size + column % block_size);
+    if (block >= blocks.size()) continue;
+    // Ids are not judged yet, so the product may be anything.
+    const int64_t position = int64_t{blocks[block]} * block_size + column % block_size;
+    if (position >= 0 && position < length) positions.push_back(static_cast<int32_t>(position));
   }
   return positions;
 }
 
-absl::Status CheckShapes(const client::PublishCandidatesResult& result,
-                         const TwoLevelParameters& parameters) {
-  const bool good = result.indices.rows() == 1 && result.blocks.rows() == 1 &&
-                    result.block_slots.rows() == 1 && result.candidate_lengths.rows() == 1 &&
-                    result.block_slots.columns() == parameters.k_blocks &&
-                    result.candidate_lengths.columns() == 1;
-  if (!good) return absl::InternalError("the server gave outputs of another shape than asked for");
+absl::Status CheckOutput(absl::string_view name, const client::Matrix& matrix, int64_t columns) {
+  if (matrix.dtype() == DType::kInt32 && matrix.rows() == 1 && matrix.columns() == columns) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat("the server gave ", name, " of another shape than asked"));
+}
+
+// What the demo computes with, before it does; the numbers are judged later.
+absl::Status CheckPublished(const client::PublishCandidatesResult& result,
+                            const TwoLevelParameters& parameters) {
+  WINNOW_RETURN_IF_ERROR(CheckOutput("indices", result.indices, parameters.k));
+  WINNOW_RETURN_IF_ERROR(CheckOutput("blocks", result.blocks, parameters.k_blocks));
+  WINNOW_RETURN_IF_ERROR(CheckOutput("block_slots", result.block_slots, parameters.k_blocks));
+  WINNOW_RETURN_IF_ERROR(CheckOutput("candidate_lengths", result.candidate_lengths, 1));
   const int64_t length = result.candidate_lengths.elements<int32_t>()[0];
   if (length >= 0 && length <= int64_t{parameters.k_blocks} * parameters.block_size) {
     return absl::OkStatus();
@@ -151,7 +162,7 @@ absl::StatusOr<TwoLevelResult> RunTwoLevel(const client::Client& client, const D
                           DrawPages(row.length, parameters, random));
   WINNOW_ASSIGN_OR_RETURN(const client::PublishCandidatesResult published,
                           Publish(client, row, pages, parameters));
-  WINNOW_RETURN_IF_ERROR(CheckShapes(published, parameters));
+  WINNOW_RETURN_IF_ERROR(CheckPublished(published, parameters));
   TwoLevelResult result;
   result.tokens = WithoutPadding(published.indices.elements<int32_t>(), kPaddingIndex);
   result.blocks = WithoutPadding(published.blocks.elements<int32_t>(), kPaddingBlock);
@@ -161,9 +172,10 @@ absl::StatusOr<TwoLevelResult> RunTwoLevel(const client::Client& client, const D
       published.block_slots.elements<int32_t>(), result.candidate_length, parameters.block_size);
   WINNOW_ASSIGN_OR_RETURN(const client::ConsumeCandidatesResult consumed,
                           Consume(client, candidates, published, parameters));
+  WINNOW_RETURN_IF_ERROR(CheckOutput("indices", consumed.indices, parameters.k));
   const std::vector<int32_t> columns =
       WithoutPadding(consumed.indices.elements<int32_t>(), kPaddingIndex);
-  result.later = PositionsOf(columns, result.blocks, parameters.block_size);
+  result.later = PositionsOf(columns, result.blocks, parameters.block_size, row.length);
   result.publish_time = published.timing.total;
   result.consume_time = consumed.timing.total;
   WINNOW_ASSIGN_OR_RETURN(result.difference,
