@@ -1,11 +1,13 @@
-// A set of ids in shared memory that knows the rank of each member: one bit an id, and a running
-// count of the bits before every fourth word. Inserting is one atomic, a rank is one 16-byte load
-// and five popcounts, whatever the order of the ids.
+// A set of ids in shared memory that knows the rank of each member: one bit an id, and the number
+// of bits before each word. Inserting is one atomic, a rank is two loads and a popcount, whatever
+// the order of the ids.
 
 #ifndef WINNOW_KERNELS_CUDA_BLOCK_BLOCK_ID_BITMAP_CUH_
 #define WINNOW_KERNELS_CUDA_BLOCK_BLOCK_ID_BITMAP_CUH_
 
 #include <cstdint>
+
+#include "kernels/cuda/primitives/warp_scan.cuh"
 
 namespace winnow::cuda {
 
@@ -16,11 +18,12 @@ template <int kThreads, int kWords>
 class BlockIdBitmap {
  public:
   static constexpr int32_t kIds = 32 * kWords;
-  static constexpr int kGroups = kWords / 4;  // of four words, the unit of the scan
+  static constexpr int kGroups =
+      kWords / 4;  // of four words: what a thread clears and scans at once
 
   struct Storage {
     uint4 groups[kGroups];
-    uint16_t before[kGroups];  // members in earlier groups
+    uint2 before[kGroups];  // members before each word of the group, 16 bits a word
     uint32_t warp_sums[kThreads / 32];
   };
 
@@ -36,39 +39,42 @@ class BlockIdBitmap {
     atomicOr(reinterpret_cast<uint32_t*>(storage_.groups) + (id >> 5), 1u << (id & 31));
   }
 
-  // Counts the bits before each group. Returns the number of members to every thread. One barrier
+  // Counts the bits before each word. Returns the number of members to every thread. One barrier
   // inside; the caller's next barrier makes the counts visible to Rank.
   __device__ __forceinline__ uint32_t Scan() {
-    constexpr int kPerThread = kGroups >= kThreads ? kGroups / kThreads : 1;
+    constexpr int kRuns = kGroups >= kThreads ? kGroups / kThreads : 1;
     const int lane = threadIdx.x & 31;
     const int warp = threadIdx.x / 32;
-    // A warp owns kPerThread runs of 32 groups, so that its loads touch no bank twice.
-    const int first = warp * 32 * kPerThread + lane;
-    uint32_t before[kPerThread];
+    // A warp owns kRuns runs of 32 groups, so that its loads touch no bank twice. A small bitmap
+    // leaves some warps without.
+    const int first = warp * 32 * kRuns + lane;
+    uint2 inside[kRuns];  // members of the group before each of its words
+    uint32_t before[kRuns];
     uint32_t warp_total = 0;
+    if (warp * 32 * kRuns < kGroups) {
 #pragma unroll
-    for (int run = 0; run < kPerThread; ++run) {
-      const int group = first + 32 * run;
-      const uint32_t members = group < kGroups ? Members(storage_.groups[group]) : 0;
-      uint32_t inclusive = members;
-#pragma unroll
-      for (int distance = 1; distance < 32; distance *= 2) {
-        const uint32_t lower = __shfl_up_sync(0xffffffffu, inclusive, distance);
-        if (lane >= distance) inclusive += lower;
+      for (int run = 0; run < kRuns; ++run) {
+        const uint4 bits = storage_.groups[first + 32 * run];
+        const uint32_t one = __popc(bits.x);
+        const uint32_t two = one + __popc(bits.y);
+        const uint32_t three = two + __popc(bits.z);
+        const uint32_t members = three + __popc(bits.w);
+        inside[run] = make_uint2(one << 16, two | three << 16);
+        const uint32_t inclusive = WarpInclusiveSum(members);
+        before[run] = warp_total + inclusive - members;
+        warp_total += __shfl_sync(kAllLanes, inclusive, 31);
       }
-      before[run] = warp_total + inclusive - members;
-      warp_total += __shfl_sync(0xffffffffu, inclusive, 31);
     }
     if (lane == 0) storage_.warp_sums[warp] = warp_total;
     __syncthreads();
     const uint32_t of_lane = lane < kThreads / 32 ? storage_.warp_sums[lane] : 0;
-    const uint32_t earlier_warps = __reduce_add_sync(0xffffffffu, lane < warp ? of_lane : 0);
-    const uint32_t total = __reduce_add_sync(0xffffffffu, of_lane);
+    const uint32_t total = __reduce_add_sync(kAllLanes, of_lane);
+    if (warp * 32 * kRuns < kGroups) {
+      const uint32_t earlier = __reduce_add_sync(kAllLanes, lane < warp ? of_lane : 0);
 #pragma unroll
-    for (int run = 0; run < kPerThread; ++run) {
-      const int group = first + 32 * run;
-      if (group < kGroups) {
-        storage_.before[group] = static_cast<uint16_t>(earlier_warps + before[run]);
+      for (int run = 0; run < kRuns; ++run) {
+        const uint32_t both = (earlier + before[run]) * 0x10001u;
+        storage_.before[first + 32 * run] = make_uint2(inside[run].x + both, inside[run].y + both);
       }
     }
     return total;
@@ -76,22 +82,13 @@ class BlockIdBitmap {
 
   // Members below `id`, which is a member.
   __device__ __forceinline__ int32_t Rank(int32_t id) const {
-    const int32_t group = id >> 7;
-    const uint4 bits = storage_.groups[group];
-    const int32_t word = (id >> 5) & 3;
-    const uint32_t own = word == 0 ? bits.x : word == 1 ? bits.y : word == 2 ? bits.z : bits.w;
-    uint32_t rank = storage_.before[group] + __popc(own & ((1u << (id & 31)) - 1));
-    if (word > 0) rank += __popc(bits.x);
-    if (word > 1) rank += __popc(bits.y);
-    if (word > 2) rank += __popc(bits.z);
-    return static_cast<int32_t>(rank);
+    const int32_t word = id >> 5;
+    const uint32_t bits = reinterpret_cast<const uint32_t*>(storage_.groups)[word];
+    const uint32_t before = reinterpret_cast<const uint16_t*>(storage_.before)[word];
+    return static_cast<int32_t>(before + __popc(bits & ((1u << (id & 31)) - 1)));
   }
 
  private:
-  static __device__ __forceinline__ uint32_t Members(const uint4& bits) {
-    return __popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(bits.w);
-  }
-
   Storage& storage_;
 };
 

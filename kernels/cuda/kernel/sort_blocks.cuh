@@ -111,6 +111,34 @@ __device__ __forceinline__ void CheckIds(const SortBlocksSegment& segment, int32
   ReportFaultInline(segment.report, FaultKind::kBlockIdOutOfRange, row, bad_column, bad_id, blocks);
 }
 
+// One pass of the bitmap: ids [base, base + kIds) of `ids` go to `list` in ascending order; returns
+// how many. kWhole: every id that is not -1 is in the pass, and base is 0. The bitmap is clear, and
+// a barrier lies behind. Ends without a barrier.
+template <bool kWhole, int kThreads, int kWords, int kIdsPerThread>
+__device__ __forceinline__ int32_t
+SortPass(typename BlockIdBitmap<kThreads, kWords>::Storage& storage,
+         const int32_t (&ids)[kIdsPerThread], int32_t base, int32_t* list) {
+  using Bitmap = BlockIdBitmap<kThreads, kWords>;
+  Bitmap bitmap(storage);
+  const auto in_pass = [&](int32_t id) {
+    if constexpr (kWhole) return id >= 0;
+    return id >= base && id - base < Bitmap::kIds;
+  };
+#pragma unroll
+  for (int i = 0; i < kIdsPerThread; ++i) {
+    if (in_pass(ids[i])) bitmap.Insert(ids[i] - base);
+  }
+  __syncthreads();
+  const int32_t members = static_cast<int32_t>(bitmap.Scan());
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kIdsPerThread; ++i) {
+    // Duplicates share a rank and write the same value.
+    if (in_pass(ids[i])) list[bitmap.Rank(ids[i] - base)] = ids[i];
+  }
+  return members;
+}
+
 // Puts the distinct ids in ascending order into `list`; returns how many there are to every thread.
 // Ends with a barrier. A pass of the bitmap covers kIds ids; only rows of more blocks need several.
 template <int kThreads, int kWords, int kIdsPerThread>
@@ -118,28 +146,17 @@ __device__ __forceinline__ int32_t
 SortIds(typename BlockIdBitmap<kThreads, kWords>::Storage& storage,
         const int32_t (&ids)[kIdsPerThread], int32_t blocks, int32_t* list) {
   using Bitmap = BlockIdBitmap<kThreads, kWords>;
-  Bitmap bitmap(storage);
   int32_t kept = 0;
-  for (int32_t base = 0; base < blocks; base += Bitmap::kIds) {
-    if (base > 0) {
-      __syncthreads();  // ranks of the pass before are read
-      bitmap.Clear();
+  if (blocks <= Bitmap::kIds) {
+    kept = SortPass<true, kThreads, kWords>(storage, ids, 0, list);
+  } else {
+#pragma unroll 1
+    for (int32_t base = 0; base < blocks; base += Bitmap::kIds) {
+      kept += SortPass<false, kThreads, kWords>(storage, ids, base, list + kept);
+      __syncthreads();  // the ranks are read
+      Bitmap(storage).Clear();
       __syncthreads();
     }
-    const auto in_pass = [&](int32_t id) { return id >= base && (id - base) < Bitmap::kIds; };
-#pragma unroll
-    for (int i = 0; i < kIdsPerThread; ++i) {
-      if (in_pass(ids[i])) bitmap.Insert(ids[i] - base);
-    }
-    __syncthreads();
-    const int32_t members = static_cast<int32_t>(bitmap.Scan());
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kIdsPerThread; ++i) {
-      // Duplicates share a rank and write the same value.
-      if (in_pass(ids[i])) list[kept + bitmap.Rank(ids[i] - base)] = ids[i];
-    }
-    kept += members;
   }
   __syncthreads();
   return kept;

@@ -9,8 +9,9 @@
 
 namespace winnow::cuda {
 
-// threadIdx.x, opaque to the compiler. Phases of a long kernel each take their own: otherwise lanes,
-// addresses and masks derived from it are computed once, kept for the whole kernel, and spilled.
+// threadIdx.x, opaque to the compiler. Phases of a long kernel each take their own: otherwise
+// lanes, addresses and masks derived from it are computed once, kept for the whole kernel, and
+// spilled.
 __device__ __forceinline__ int32_t ThreadIndex() {
   uint32_t index = threadIdx.x;
 #ifdef __CUDA_ARCH__
