@@ -3,12 +3,16 @@
 #
 #   run_gpu_report.sh [--parts LIST] [--out FOLDER]
 #
-# LIST, comma-separated, of: tests, contract, bench, torch, sanitize. Default: all of them.
+# LIST, comma-separated, of: tests, contract, routes (the contract suite with every top-k route forced
+# in turn), sanitize (compute-sanitizer on a reduced set), bench, torch. Default: all of them.
 # FOLDER (default: ./gpu-report) gets report.md, one CSV a benchmark, and the logs.
-# Exit status: 0 when every test passed; parts that cannot run here are skipped with a reason.
+# Exit status: 0 when everything passed; parts that cannot run here are skipped with a reason.
+#
+# Limits in seconds: WINNOW_REPORT_SECONDS (240) for a test, WINNOW_BENCH_SECONDS (120) for a group of
+# benchmarks. WINNOW_REPORT_SHARDS (8) processes share a contract suite.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-parts=tests,contract,bench,torch,sanitize
+parts=tests,contract,routes,sanitize,bench,torch
 out=gpu-report
 while [ $# -gt 0 ]; do
   case $1 in
@@ -19,28 +23,82 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out"
 report=$out/report.md
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 failures=0
+limit=${WINNOW_REPORT_SECONDS:-240}
+shards=${WINNOW_REPORT_SHARDS:-8}
 export WINNOW_TEST_DATA=${WINNOW_TEST_DATA:-$here/data}
 
 wants() { case ",$parts," in *",$1,"*) return 0 ;; esac; return 1; }
 note() { echo "$*" | tee -a "$report"; }
 
-# log_run NAME SECONDS COMMAND...: runs with a limit, logs, and adds one line to the report.
-log_run() {
-  local name=$1 limit=$2 start status=0
-  shift 2
-  start=$(date +%s)
-  timeout "$limit" "$@" >>"$out/tests.log" 2>&1 || status=$?
-  local took=$(($(date +%s) - start))
-  case $status in
-    0) note "| $name | passed | $took s |" ;;
-    124) note "| $name | ran out of its $limit s | $took s |"; failures=$((failures + 1)) ;;
-    *) note "| $name | FAILED ($status) | $took s |"; failures=$((failures + 1)) ;;
+# result NAME STATUS SECONDS DETAIL: one line of the table.
+result() {
+  case $2 in
+    0) note "| $1 | passed | $3 s | $4 |" ;;
+    124) note "| $1 | ran out of its $limit s | $3 s | $4 |"; failures=$((failures + 1)) ;;
+    *) note "| $1 | FAILED ($2) | $3 s | $4 |"; failures=$((failures + 1)) ;;
   esac
 }
 
+# passed_tests LOG...: how many tests of these logs passed.
+passed_tests() { cat "$@" | grep -c '^\[       OK \]' || true; }
+
+# run_one NAME COMMAND...: a program with a limit.
+run_one() {
+  local name=$1 start status=0 log
+  shift
+  log=$logs/${name// /_}.log
+  start=$(date +%s)
+  timeout "$limit" "$@" >"$log" 2>&1 || status=$?
+  result "$name" "$status" $(($(date +%s) - start)) "$(passed_tests "$log") tests"
+}
+
+# run_shards NAME [VARIABLE=VALUE...]: the contract suite, spread over processes.
+run_shards() {
+  local name=$1 start status=0 one shard pids=() shard_logs=()
+  shift
+  start=$(date +%s)
+  for ((shard = 0; shard < shards; ++shard)); do
+    shard_logs+=("$logs/${name// /_}.$shard.log")
+    env GTEST_TOTAL_SHARDS="$shards" GTEST_SHARD_INDEX="$shard" "$@" timeout "$limit" \
+      "$here/contract_cuda_test" >"$logs/${name// /_}.$shard.log" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do
+    one=0
+    wait "$pid" || one=$?
+    [ "$one" -eq 0 ] || status=$one
+  done
+  result "$name" "$status" $(($(date +%s) - start)) "$(passed_tests "${shard_logs[@]}") tests"
+}
+
+# run_sanitizers: all four tools at once, each on the reduced set.
+run_sanitizers() {
+  local tool log status
+  if ! command -v compute-sanitizer >/dev/null; then
+    note "| compute-sanitizer | skipped: not installed | | |"
+    return
+  fi
+  for tool in memcheck racecheck initcheck synccheck; do
+    (
+      status=0
+      WINNOW_CONTRACT_SCALE=small timeout "$limit" compute-sanitizer --tool "$tool" \
+        --error-exitcode 9 --print-limit 20 "$here/contract_cuda_test" \
+        --gtest_filter="${WINNOW_SANITIZE_FILTER:-*}" >"$logs/$tool.log" 2>&1 || status=$?
+      echo "$status" >"$logs/$tool.status"
+    ) &
+  done
+  wait
+  for tool in memcheck racecheck initcheck synccheck; do
+    log=$logs/$tool.log
+    result "compute-sanitizer $tool" "$(cat "$logs/$tool.status")" "-" \
+      "$(passed_tests "$log") tests; $(tail -n 1 "$log" | sed 's/^=* *//')"
+  done
+}
+
 : >"$report"
-: >"$out/tests.log"
 note "# GPU report"
 note ""
 if ! command -v nvidia-smi >/dev/null; then
@@ -49,42 +107,28 @@ if ! command -v nvidia-smi >/dev/null; then
 fi
 note "- device: $(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | head -1)"
 note "- commit: $(cat "$here/commit.txt")"
-note "- parts: $parts"
 note "- command: run_gpu_report.sh --parts $parts"
 note ""
-
-if wants tests || wants contract || wants sanitize; then
-  note "| test | result | time |"
-  note "| --- | --- | --- |"
-fi
+note "| test | result | time | detail |"
+note "| --- | --- | --- | --- |"
 if wants tests; then
   for test in device two_streams graph_capture lost_device; do
-    log_run "gpu_${test}_test" 180 "$here/gpu_${test}_test"
+    run_one "gpu_${test}_test" "$here/gpu_${test}_test"
   done
 fi
-if wants contract; then
-  log_run "contract_cuda_test" "${WINNOW_CONTRACT_SECONDS:-300}" "$here/contract_cuda_test" \
-    --gtest_brief=1
+if wants contract; then run_shards "contract suite"; fi
+if wants routes; then
+  for route in exact short stream split; do
+    run_shards "contract suite, route $route" WINNOW_FORCE_ROUTE=$route
+  done
 fi
-if wants sanitize; then
-  if command -v compute-sanitizer >/dev/null; then
-    filter=${WINNOW_SANITIZE_FILTER:-'*'}
-    for tool in memcheck racecheck initcheck synccheck; do
-      WINNOW_CONTRACT_SCALE=small log_run "compute-sanitizer $tool" \
-        "${WINNOW_SANITIZE_SECONDS:-120}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-        --print-limit 20 "$here/contract_cuda_test" --gtest_brief=1 --gtest_filter="$filter"
-    done
-  else
-    note "| compute-sanitizer | skipped: not installed | |"
-  fi
-fi
+if wants sanitize; then run_sanitizers; fi
+cat "$logs"/*.log >"$out/tests.log" 2>/dev/null || true
 
 torch_csv=$out/torch.csv
-if wants torch; then
-  if ! timeout 120 python3 "$here/torch_topk.py" >"$torch_csv" 2>>"$out/tests.log"; then
-    note ""
-    note "torch.topk was not timed to the end: $(tail -1 "$out/tests.log")"
-  fi
+if wants torch && ! timeout 120 python3 "$here/torch_topk.py" >"$torch_csv" 2>>"$out/bench.log"; then
+  note ""
+  note "torch.topk was not timed to the end: $(tail -n 1 "$out/bench.log")"
 fi
 if wants bench; then
   results=()

@@ -44,18 +44,18 @@ absl::StatusOr<DeviceTraits> ReadTraits(DeviceHealth& health, const cudaDevicePr
   return traits;
 }
 
-// Says what the pool was sized from, or why rows are never shared by a cluster.
-std::string PoolNote(const DeviceTraits& traits, const DeviceInfo& info) {
+// Says how rows are shared and what the driver answered about clusters.
+std::string PoolNote(const DeviceTraits& traits) {
+  const std::string shared = absl::StrCat("long rows are shared by up to ", traits.multiprocessors,
+                                          " independent blocks, one a multiprocessor; ");
   if (traits.max_cluster_size == 0) {
-    return absl::StrCat("capability ", info.capability_major, ".", info.capability_minor,
-                        " has no clusters: long rows are split over independent blocks");
+    return absl::StrCat(shared, "capability ", traits.capability / 10, ".", traits.capability % 10,
+                        " has no clusters");
   }
-  if (traits.clusters_of_8 == 0) {
-    return "no cluster of 8 blocks fits: long rows are split over independent blocks";
-  }
-  return absl::StrCat("occupancy: ", traits.clusters_of_8, " clusters of 8 at one block per SM, ",
-                      traits.clusters_of_8_shared, " at two; of 16: ", traits.clusters_of_16,
-                      " and ", traits.clusters_of_16_shared);
+  return absl::StrCat(shared, "clusters of 8 that fit: ", traits.clusters_of_8,
+                      " at one block a multiprocessor, ", traits.clusters_of_8_shared,
+                      " at two; of 16: ", traits.clusters_of_16, " and ",
+                      traits.clusters_of_16_shared);
 }
 
 DeviceInfo MakeInfo(const DeviceTraits& traits, const cudaDeviceProp& properties) {
@@ -69,10 +69,9 @@ DeviceInfo MakeInfo(const DeviceTraits& traits, const cudaDeviceProp& properties
   info.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
   info.l2_bytes = traits.l2_bytes;
   info.max_cluster_size = traits.max_cluster_size;
-  // Split rows need no cluster, so that the pool exists on every device.
-  info.pool_width =
-      traits.clusters_of_8 > 0 ? 8 * traits.clusters_of_8_shared : 2 * traits.multiprocessors;
-  info.pool_note = PoolNote(traits, info);
+  // Split rows need no cluster, so that the pool exists on every device; plans say the same.
+  info.pool_width = traits.multiprocessors;
+  info.pool_note = PoolNote(traits);
   return info;
 }
 
