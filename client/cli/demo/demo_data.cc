@@ -1,7 +1,10 @@
 #include "client/cli/demo/demo_data.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +82,17 @@ float DemoRow::Score(int64_t position) const {
   uint16_t bits;
   memcpy(&bits, bytes.data() + position * 2, 2);
   return FloatOfBfloat16(bits);
+}
+
+int64_t DemoRow::MostEqualScores() const {
+  std::map<float, int64_t> counts;
+  int64_t most = 0;
+  for (int64_t position = 0; position < length; ++position) {
+    const float score = Score(position);
+    // NaN is in no order with other scores, and equal to none.
+    most = std::max(most, std::isnan(score) ? int64_t{1} : ++counts[score]);
+  }
+  return most;
 }
 
 absl::StatusOr<DemoData> LoadDemoData(const std::string& directory) {

@@ -23,6 +23,8 @@ struct DemoRow {
 
   // A score as a float, 0 <= position < length.
   float Score(int64_t position) const;
+  // How often the commonest score stands in the row.
+  int64_t MostEqualScores() const;
 };
 
 struct DemoData {

@@ -56,16 +56,23 @@ std::string RowText(const DemoRow& row, const TwoLevelResult& result, int32_t bl
                result.difference.empty() ? "equal" : "DIFFERS"});
 }
 
+std::string RowsText(const DemoOutcome& outcome) {
+  int64_t most = 0;
+  for (const DemoRow* row : outcome.rows) most = std::max(most, row->MostEqualScores());
+  return absl::StrCat(Counted(static_cast<int64_t>(outcome.rows.size()), "row"), " of ",
+                      ShowPath(outcome.directory), "; up to ", Grouped(most),
+                      " equal scores in one");
+}
+
 std::string Introduction(const DemoOutcome& outcome) {
   const TwoLevelParameters& parameters = outcome.parameters;
   return absl::StrCat(
-      "The two-level indexer on real attention scores. For each row the source layer keeps the "
-      "top ",
-      parameters.k, "\ntokens and publishes the top ", Grouped(parameters.k_blocks), " blocks of ",
+      "The two-level indexer on real score rows. For each row the source layer keeps the top ",
+      parameters.k, " tokens\nand publishes the top ", Grouped(parameters.k_blocks), " blocks of ",
       parameters.block_size, "; a later layer keeps the top ", parameters.k,
-      " tokens\nof those blocks.\n\nserver  ", outcome.target,
+      " tokens of\nthose blocks.\n\nserver  ", outcome.target,
       outcome.own_server ? " (started for this demo), " : ", ", outcome.device, "\nrows    ",
-      ShowPath(outcome.directory), "\npages   ", parameters.page_size,
+      RowsText(outcome), "\npages   ", parameters.page_size,
       " positions each, distinct, at random of ", Grouped(parameters.pool_pages), "; seed ",
       outcome.seed, "\n\n");
 }

@@ -265,7 +265,7 @@ std::string DrawPicture(const std::vector<PictureRow>& rows, const PictureParame
   const double left = kMargin + kAxisWidth;
   svg.Text(left, 42, "What a two-level indexer keeps of real score rows", "title");
   svg.Text(left, 66,
-           "One panel for each row of attention scores, by length. Across: position in the row, "
+           "One panel for each row of indexer scores, by length. Across: position in the row, "
            "newest at the right. Up: score.",
            "subtitle");
   DrawLegend(svg, parameters, 98);
