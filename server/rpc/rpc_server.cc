@@ -9,15 +9,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "grpc/grpc.h"
-#include "grpcpp/ext/proto_server_reflection_plugin.h"
-#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "server/base/worker_thread.h"
 #include "server/rpc/admin_methods.h"
 #include "server/rpc/buffer_streams.h"
+#include "server/rpc/byte_stream_call.h"
 #include "server/rpc/execute_stream.h"
+#include "server/rpc/health_board.h"
 #include "server/rpc/indexer_methods.h"
 #include "server/rpc/lease_stream.h"
 #include "server/rpc/memory_methods.h"
@@ -75,10 +76,7 @@ class RpcServerImpl final : public RpcServer {
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
 
-  void SetServing(bool serving) override {
-    // Of every service that Serve named, so that a watcher hears of a change once.
-    server_->GetHealthCheckService()->SetServingStatus(serving);
-  }
+  void SetServing(bool serving) override { health_.SetServing(serving); }
 
   void AwaitReplies(absl::Time deadline) override {
     // A reply leaves within microseconds of its task's end, so that a short poll is as good as a
@@ -88,6 +86,7 @@ class RpcServerImpl final : public RpcServer {
 
   void Stop() override {
     if (server_ == nullptr) return;
+    health_.Close();
     server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
     for (auto& queue : queues_) {
       absl::MutexLock lock(&queue->mu);
@@ -107,13 +106,12 @@ class RpcServerImpl final : public RpcServer {
       // seconds for a helper thread that polls a connection, and would delay the end of the
       // process.
       grpc_init();
-      grpc::EnableDefaultHealthCheckService(true);
-      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     });
     builder.RegisterService(&indexer_service_);
     builder.RegisterService(&lease_service_);
     builder.RegisterService(&memory_service_);
     builder.RegisterService(&admin_service_);
+    builder.RegisterAsyncGenericService(&other_methods_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(MaxMessageBytes(environment_)));
     builder.SetMaxSendMessageSize(-1);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_concurrent_streams);
@@ -147,13 +145,9 @@ class RpcServerImpl final : public RpcServer {
     meters_.push_back(&stream_commands_);
     for (auto& queue : queues_) {
       for (int i = 0; i < kCallsAhead; ++i) PostAll(*queue);
+      ByteStreamCall::Post(other_methods_, *queue, health_);
       threads_.emplace_back([&queue = *queue->queue] { Poll(queue); });
     }
-    auto* health = server_->GetHealthCheckService();
-    health->SetServingStatus(v1::IndexerService::service_full_name(), true);
-    health->SetServingStatus(v1::LeaseService::service_full_name(), true);
-    health->SetServingStatus(v1::MemoryService::service_full_name(), true);
-    health->SetServingStatus(v1::AdminService::service_full_name(), true);
   }
 
   void PostAll(ServerQueue& queue) {
@@ -200,6 +194,10 @@ class RpcServerImpl final : public RpcServer {
   RawLeaseService lease_service_;
   RawMemoryService memory_service_;
   RawAdminService admin_service_;
+  grpc::AsyncGenericService other_methods_;  // health, reflection, and what does not exist
+  HealthBoard health_{
+      {v1::IndexerService::service_full_name(), v1::LeaseService::service_full_name(),
+       v1::MemoryService::service_full_name(), v1::AdminService::service_full_name()}};
   WorkerThread worker_;  // for calls that fill memory
   RpcMeter stream_commands_;
   std::vector<const RpcMeter*> meters_;
