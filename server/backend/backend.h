@@ -4,7 +4,8 @@
 //
 // What a backend must provide:
 //   Launch    never blocks on the device; calls back exactly once per batch, from a thread of the
-//             backend, never from inside Launch, and holds no lock while it does.
+//             backend, and holds no lock while it does. From inside Launch only when the
+//             batch says `may_run_inline`.
 //   Slots     info().launch_slots batches run at once; the caller keeps to it, and learns of a free
 //             slot from the completion callback, from inside of which it may launch again.
 //   Memory    comes from pools of fixed size; nothing on the path of Launch allocates device

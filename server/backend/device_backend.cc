@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/backend/work_key.h"
+#include "server/base/checked_math.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -15,6 +17,19 @@ constexpr int64_t kMinPoolBytes = int64_t{1} << 20;
 absl::Status CheckOption(absl::string_view field, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return InvalidField(ErrorReason::kValueOutOfRange, field, value, absl::StrCat(low, " to ", high));
+}
+
+// Whether the work takes about as long as waking a thread would: tens of microseconds.
+bool IsSmall(const WorkBatch& batch) {
+  constexpr int64_t kMaxRows = 4;
+  constexpr int64_t kMaxInputBytes = 64 << 10;
+  WorkCost total;
+  for (const WorkItem* item : batch.items) {
+    const WorkCost cost = CostOf(*item);
+    total.rows = SaturatingAdd(total.rows, cost.rows);
+    total.input_bytes = SaturatingAdd(total.input_bytes, cost.input_bytes);
+  }
+  return total.rows <= kMaxRows && total.input_bytes <= kMaxInputBytes;
 }
 
 }  // namespace
@@ -53,6 +68,8 @@ absl::Status DeviceBackend::Open(const DeviceBackendOptions& options) {
     absl::MutexLock lock(&copy_mu_);
     WINNOW_ASSIGN_OR_RETURN(copy_stream_, device_->CreateStream(StreamPriority::kNormal));
   }
+  WINNOW_ASSIGN_OR_RETURN(inline_executor_,
+                          LaunchExecutor::Create(device_.get(), staging_.get(), pinned_.get()));
   for (int32_t slot = 0; slot < options.launch_slots; ++slot) {
     WINNOW_ASSIGN_OR_RETURN(auto executor,
                             LaunchExecutor::Create(device_.get(), staging_.get(), pinned_.get()));
@@ -74,10 +91,26 @@ DeviceBackend::~DeviceBackend() {
 }
 
 void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
+  const bool small = batch->may_run_inline && info_.device.host_memory && IsSmall(*batch);
   absl::MutexLock lock(&mu_);
-  ++in_flight_;
-  waiting_.push_back({std::move(batch), std::move(done)});
+  Launched launched{std::move(batch), std::move(done)};
+  // Alone in flight, so that the inline executor is free and no memory is waited for.
+  if (++in_flight_ == 1 && small) return Run(*inline_executor_, std::move(launched));
+  waiting_.push_back(std::move(launched));
   launched_.Signal();
+}
+
+void DeviceBackend::Run(LaunchExecutor& executor, Launched launched) {
+  mu_.Unlock();
+  const LaunchCounts counts = executor.Execute(*launched.batch);
+  mu_.Lock();
+  // Before the callback, so that its stats hold the work that it is told of.
+  Count(counts);
+  mu_.Unlock();
+  std::move(launched.done)(std::move(launched.batch));
+  launched.done = nullptr;
+  mu_.Lock();
+  if (--in_flight_ == 0) idle_.SignalAll();
 }
 
 void DeviceBackend::RunSlot(LaunchExecutor& executor) {
@@ -87,16 +120,7 @@ void DeviceBackend::RunSlot(LaunchExecutor& executor) {
     if (waiting_.empty()) return;
     Launched next = std::move(waiting_.front());
     waiting_.pop_front();
-    mu_.Unlock();
-    const LaunchCounts counts = executor.Execute(*next.batch);
-    mu_.Lock();
-    // Before the callback, so that its stats hold the work that it is told of.
-    Count(counts);
-    mu_.Unlock();
-    std::move(next.done)(std::move(next.batch));
-    next.done = nullptr;
-    mu_.Lock();
-    if (--in_flight_ == 0) idle_.SignalAll();
+    Run(executor, std::move(next));
   }
 }
 

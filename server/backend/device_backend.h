@@ -58,6 +58,8 @@ class DeviceBackend final : public Backend {
   explicit DeviceBackend(std::unique_ptr<Device> device);
   absl::Status Open(const DeviceBackendOptions& options);
   void RunSlot(LaunchExecutor& executor);
+  // Executes and calls back, without the lock.
+  void Run(LaunchExecutor& executor, Launched launched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Count(const LaunchCounts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CopyNow(void* to, const void* from, int64_t bytes);
 
@@ -75,6 +77,7 @@ class DeviceBackend final : public Backend {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   BackendStats stats_ ABSL_GUARDED_BY(mu_);
   absl::CondVar launched_, idle_;
+  std::unique_ptr<LaunchExecutor> inline_executor_;  // of the batch that is alone in flight
   std::vector<std::unique_ptr<LaunchExecutor>> executors_;
   std::vector<std::thread> slots_;
 };

@@ -156,6 +156,9 @@ struct WorkItem {
 struct WorkBatch {
   std::vector<WorkItem*> items;  // outlive the batch
   bool high_priority = false;
+  // The caller lets Launch do the work and call back before it returns, when that is quicker than
+  // waking a thread of the backend.
+  bool may_run_inline = false;
 };
 
 }  // namespace winnow::server

@@ -141,7 +141,7 @@ absl::StatusOr<TaskId> SchedulerImpl::Submit(std::unique_ptr<Task>& task) {
     ChooseLaunches(now, launches);
     if (pending->entry.queued() && pending->entry.deadline < timer_) WakeReaper();
   }
-  Start(std::move(launches));
+  Start(std::move(launches), /*may_run_inline=*/true);
   return id;
 }
 

@@ -60,11 +60,12 @@ class Scheduler {
                                            Clock* clock);
   virtual ~Scheduler() = default;  // Drain first
 
-  // Takes the task and calls its `done` exactly once later, or refuses at once and leaves `task`
+  // Takes the task and calls its `done` exactly once, or refuses at once and leaves `task`
   // and its `done` with the caller: ResourceExhausted (QUEUE_FULL, with used and limit;
   // MESSAGE_TOO_LARGE when it could never be taken), Unavailable (SERVER_DRAINING),
   // DeadlineExceeded (DEADLINE_EXPIRED). `task.work` has passed CheckItem. With a slot free the
-  // backend's Launch is called before this returns; `done` never is.
+  // backend's Launch is called before this returns, and small work on an idle CPU backend is done
+  // there: `done` may be called on this thread before Submit returns.
   virtual absl::StatusOr<TaskId> Submit(std::unique_ptr<Task>& task) = 0;
 
   // A queued task finishes with Cancelled (REQUEST_CANCELLED) and never launches; a running one

@@ -53,7 +53,9 @@ class SchedulerImpl final : public Scheduler {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Hands launches to the backend. The last one may be the last touch of this object: its tasks,
   // once done, let Drain return.
-  void Start(Launches launches) ABSL_LOCKS_EXCLUDED(mu_);
+  // `may_run_inline` as in WorkBatch: for the submitter's thread, so that no chain of completions
+  // and launches grows on one stack.
+  void Start(Launches launches, bool may_run_inline) ABSL_LOCKS_EXCLUDED(mu_);
   void OnLaunchDone(std::unique_ptr<PendingLaunch> launch) ABSL_LOCKS_EXCLUDED(mu_);
   // Takes the launch's results; returns the task when that was all of it.
   PendingTask* FinishPart(LaunchPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

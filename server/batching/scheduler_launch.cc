@@ -60,10 +60,11 @@ std::unique_ptr<PendingLaunch> SchedulerImpl::ChooseLaunch(TaskClass task_class,
   return launch;
 }
 
-void SchedulerImpl::Start(Launches launches) {
+void SchedulerImpl::Start(Launches launches, bool may_run_inline) {
   for (std::unique_ptr<PendingLaunch>& launch : launches) {
     auto batch = std::make_unique<WorkBatch>();
     batch->high_priority = launch->task_class == TaskClass::kInteractive;
+    batch->may_run_inline = may_run_inline;
     batch->items.reserve(launch->parts.size());
     for (LaunchPart& part : launch->parts) {
       WorkItem& work = part.pending->task->work;
@@ -116,7 +117,7 @@ void SchedulerImpl::OnLaunchDone(std::unique_ptr<PendingLaunch> launch) {
   // Slices of finished tasks refer to them.
   launch.reset();
   // The device first: callbacks take their time.
-  Start(std::move(launches));
+  Start(std::move(launches), /*may_run_inline=*/false);
   if (!finished.empty()) CallDone(finished);
 }
 

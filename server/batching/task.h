@@ -25,7 +25,8 @@ struct Task {
   int32_t flow_weight = 1;
   absl::Time deadline = absl::InfiniteFuture();  // of the queue: a task past it is never launched
 
-  // Called exactly once, from a thread of the scheduler or the backend, with no lock held.
+  // Called exactly once, from a thread of the scheduler or the backend or from inside Submit, with
+  // no lock held.
   // `task.work.status` is the outcome: Ok with results, or why not (DEADLINE_EXPIRED,
   // REQUEST_CANCELLED, SERVER_DRAINING, a fault, ...).
   absl::AnyInvocable<void(std::unique_ptr<Task> task) &&> done;
