@@ -42,7 +42,7 @@ ByteStreamCall::ByteStreamCall(grpc::AsyncGenericService& service, ServerQueue& 
 
 void ByteStreamCall::Post(grpc::AsyncGenericService& service, ServerQueue& queue,
                           HealthBoard& health) {
-  absl::MutexLock lock(&queue.mu);
+  absl::ReaderMutexLock lock(&queue.mu);
   if (queue.closed) return;
   auto* call = new ByteStreamCall(service, queue, health);
   service.RequestCall(&call->context_, &call->stream_, queue.queue.get(), queue.queue.get(),
@@ -70,9 +70,23 @@ void ByteStreamCall::OnArrived(bool ok) {
                    {.reason = ErrorReason::kNotInBuild}));
 }
 
-void ByteStreamCall::Read() {
+void ByteStreamCall::Begin(absl::FunctionRef<void()> operation) {
+  absl::ReaderMutexLock lock(&queue_.mu);
+  if (queue_.closed) {
+    finishing_ = true;
+    return;
+  }
   ++events_to_come_;
-  stream_.Read(&message_, &read_);
+  operation();
+}
+
+void ByteStreamCall::Read() {
+  Begin([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { stream_.Read(&message_, &read_); });
+}
+
+void ByteStreamCall::Write(const grpc::ByteBuffer& bytes) {
+  writing_ = true;
+  Begin([&] { stream_.Write(bytes, &wrote_); });
 }
 
 void ByteStreamCall::OnRead(bool ok) {
@@ -96,15 +110,14 @@ void ByteStreamCall::AnswerHealth(bool watch) {
     if (!health_.Knows(request.service())) {
       if (!watch) return Finish(absl::NotFoundError("this server has no such service"));
       // The protocol keeps such a watch open; here no service can appear later.
-      writing_ = true;
-      ++events_to_come_;
-      return stream_.Write(HealthBytes(HealthCheckResponse::SERVICE_UNKNOWN), &wrote_);
+      return Write(HealthBytes(HealthCheckResponse::SERVICE_UNKNOWN));
     }
     if (!watch) {
       finishing_ = true;
-      ++events_to_come_;
-      return stream_.WriteAndFinish(HealthBytes(StatusOf(serving)), grpc::WriteOptions(),
-                                    grpc::Status::OK, &finished_);
+      return Begin([&] {
+        stream_.WriteAndFinish(HealthBytes(StatusOf(serving)), grpc::WriteOptions(),
+                               grpc::Status::OK, &finished_);
+      });
     }
   }
   watching_ = true;
@@ -121,9 +134,7 @@ void ByteStreamCall::AnswerReflectionRequest() {
   grpc::ByteBuffer bytes;
   status = SerializeMessage(response, bytes);
   if (!status.ok()) return Finish(status);
-  writing_ = true;
-  ++events_to_come_;
-  stream_.Write(bytes, &wrote_);
+  Write(bytes);
 }
 
 void ByteStreamCall::OnWrote(bool ok) {
@@ -157,9 +168,7 @@ void ByteStreamCall::OnClose() {
 void ByteStreamCall::Advance() {
   if (writing_ || finishing_) return;
   if (state_to_tell_.has_value()) {
-    writing_ = true;
-    ++events_to_come_;
-    stream_.Write(HealthBytes(StatusOf(*std::exchange(state_to_tell_, std::nullopt))), &wrote_);
+    Write(HealthBytes(StatusOf(*std::exchange(state_to_tell_, std::nullopt))));
   } else if (closing_) {
     Finish(MakeError(absl::StatusCode::kUnavailable, "the server ends",
                      {.reason = ErrorReason::kServerDraining}));
@@ -169,8 +178,7 @@ void ByteStreamCall::Advance() {
 void ByteStreamCall::Finish(const absl::Status& status) {
   if (finishing_) return;
   finishing_ = true;
-  ++events_to_come_;
-  stream_.Finish(ToGrpcStatus(status), &finished_);
+  Begin([&] { stream_.Finish(ToGrpcStatus(status), &finished_); });
 }
 
 void ByteStreamCall::OnDone(bool /*ok*/) {

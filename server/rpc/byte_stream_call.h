@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "grpcpp/generic/async_generic_service.h"
@@ -51,7 +52,11 @@ class ByteStreamCall final : private HealthBoard::Watcher {
 
   void AnswerHealth(bool watch);
   void AnswerReflectionRequest();
+  // Starts an operation of the stream, which an event will end, unless the queue is shut down: gRPC
+  // ends the process for operations that come later.
+  void Begin(absl::FunctionRef<void()> operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Write(const grpc::ByteBuffer& bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Writes the state that is to be told, or ends the stream when nothing is left to say.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Finish(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -26,7 +26,7 @@ UnaryCall::UnaryCall(RpcMethod& method, ServerQueue& queue, RpcEnvironment& envi
 }
 
 void UnaryCall::Post(RpcMethod& method, ServerQueue& queue, RpcEnvironment& environment) {
-  absl::MutexLock lock(&queue.mu);
+  absl::ReaderMutexLock lock(&queue.mu);
   if (queue.closed) return;
   auto* call = new UnaryCall(method, queue, environment);
   method.AskForCall(&call->context_, &call->request_, &call->writer_, queue.queue.get(),
@@ -52,11 +52,15 @@ void UnaryCall::OnArrived(bool ok) {
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
   method_.OnReply(status, environment_.clock->Now() - arrival_time_);
-  if (status.ok()) {
-    writer_.Finish(reply, grpc::Status::OK, &finished_);
-  } else {
-    writer_.FinishWithError(ToGrpcStatus(status), &finished_);
+  {
+    absl::ReaderMutexLock lock(&queue_.mu);
+    if (!queue_.closed) {
+      if (status.ok()) return writer_.Finish(reply, grpc::Status::OK, &finished_);
+      return writer_.FinishWithError(ToGrpcStatus(status), &finished_);
+    }
   }
+  // gRPC ends the process for operations on a queue that is shut down. The peer is gone by now.
+  OnFinished(false);
 }
 
 void UnaryCall::OnDone(bool /*ok*/) {
@@ -74,7 +78,7 @@ void UnaryCall::OnFinished(bool /*ok*/) {
 }
 
 void UnaryCall::Release() {
-  if (--events_to_come_ == 0) delete this;
+  if (events_to_come_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 }  // namespace winnow::server

@@ -33,7 +33,8 @@ class CompletionTag {
   virtual void OnEvent(bool ok) = 0;
 };
 
-// A completion queue that one thread polls. Calls are asked for until it is closed.
+// A completion queue that one thread polls. Operations are started on it with the lock held shared,
+// until it is closed.
 struct ServerQueue {
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   absl::Mutex mu;
@@ -89,7 +90,7 @@ class UnaryCall {
   absl::Time arrival_time_;
   absl::Time deadline_ = absl::InfiniteFuture();
   std::optional<TaskId> task_;
-  int events_to_come_ = 2;  // done and finished
+  std::atomic<int> events_to_come_{2};  // done and finished
 };
 
 }  // namespace winnow::server
