@@ -13,7 +13,8 @@
 namespace winnow::cli {
 
 // A winnow-server process on a Unix socket in a directory that only this user may enter. It ends
-// with this object, or when this process dies in any way. One at a time in a process.
+// with this object, or when this process dies in any way. SIGINT, SIGTERM and SIGHUP also remove
+// the directory, of the server that was started last.
 class ChildServer {
  public:
   // Starts `program` with `backend` ("cpu") and waits until its socket accepts, 10 seconds at most.
