@@ -25,6 +25,7 @@ struct FlowQueue::Flow {
 struct FlowQueue::Lane {
   Flow* flow = nullptr;
   Group* group = nullptr;
+  size_t place_in_group = 0;
   std::set<Entry*, EarlierDeadline> entries;
 };
 
@@ -65,6 +66,7 @@ FlowQueue::Lane& FlowQueue::LaneOf(Flow& flow, const std::string& key) {
   Lane* lane = flow.lanes.back().get();
   lane->flow = &flow;
   lane->group = group.get();
+  lane->place_in_group = group->lanes.size();
   group->lanes.push_back(lane);
   return *lane;
 }
@@ -89,7 +91,11 @@ void FlowQueue::Remove(Entry* entry) {
 void FlowQueue::DropLaneIfEmpty(Lane* lane) {
   if (!lane->entries.empty()) return;
   Group* group = lane->group;
-  std::erase(group->lanes, lane);
+  // The last one takes its place: a group may have a lane for each of many flows.
+  Lane* last = group->lanes.back();
+  group->lanes[lane->place_in_group] = last;
+  last->place_in_group = lane->place_in_group;
+  group->lanes.pop_back();
   if (group->lanes.empty()) groups_.erase(std::string(group->key));
   Flow* flow = lane->flow;
   std::erase_if(flow->lanes, [lane](const auto& owned) { return owned.get() == lane; });
