@@ -57,6 +57,18 @@ int64_t Work(ServerProcess& server, const std::atomic<bool>& stop) {
   return bad;
 }
 
+// Waits, bounded, until the server knows at most `count` leases.
+v1::ListLeasesResponse LeasesOnceAtMost(int count, ServerProcess& server) {
+  const auto admin = server.Admin();
+  v1::ListLeasesResponse leases;
+  for (int turn = 0; turn < 2000; ++turn) {
+    EXPECT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
+    if (leases.leases_size() <= count) break;
+    usleep(5000);
+  }
+  return leases;
+}
+
 TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
   ServerProcess server({.flags = {"--buffer-pool-bytes=64M"}});
   ASSERT_TRUE(server.running()) << server.log();
@@ -78,22 +90,13 @@ TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
     }
   }
   EXPECT_EQ(died_by_themselves, 0);
-  const auto admin = server.Admin();
-  v1::ListLeasesResponse leases;
-  for (int turn = 0; turn < 2000; ++turn) {
-    ASSERT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
-    if (leases.leases_size() == 1) break;
-    usleep(5000);
-  }
+  const v1::ListLeasesResponse leases = LeasesOnceAtMost(1, server);
   stop = true;
   worker.join();
   EXPECT_EQ(bad, 0);
   ASSERT_EQ(leases.leases_size(), 1) << "the worker's";
   EXPECT_EQ(leases.leases(0).used_bytes(), 4096);
-  for (int turn = 0; turn < 2000 && leases.leases_size() > 0; ++turn) {
-    ASSERT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
-    usleep(5000);
-  }
+  EXPECT_EQ(LeasesOnceAtMost(0, server).leases_size(), 0);
   // All of the pool can be had again.
   LeaseSession session(server.Connect(server.unix_target()), {});
   v1::ResourceId buffer;
