@@ -9,7 +9,8 @@
 # Exit status: 0 when everything passed; parts that cannot run here are skipped with a reason.
 #
 # Limits in seconds: WINNOW_REPORT_SECONDS (240) for a test, WINNOW_BENCH_SECONDS (120) for a group of
-# benchmarks. WINNOW_REPORT_SHARDS (8) processes share a contract suite.
+# benchmarks. WINNOW_REPORT_SHARDS (8) processes share a contract suite, WINNOW_SANITIZE_SHARDS (4) that
+# of a sanitizer.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 parts=tests,contract,routes,sanitize,bench,torch
@@ -28,6 +29,7 @@ trap 'rm -rf "$logs"' EXIT
 failures=0
 limit=${WINNOW_REPORT_SECONDS:-240}
 shards=${WINNOW_REPORT_SHARDS:-8}
+sanitizer_shards=${WINNOW_SANITIZE_SHARDS:-4}
 export WINNOW_TEST_DATA=${WINNOW_TEST_DATA:-$here/data}
 
 wants() { case ",$parts," in *",$1,"*) return 0 ;; esac; return 1; }
@@ -74,27 +76,34 @@ run_shards() {
   result "$name" "$status" $(($(date +%s) - start)) "$(passed_tests "${shard_logs[@]}") tests"
 }
 
-# run_sanitizers: all four tools at once, each on the reduced set.
+# run_sanitizers: all four tools at once, each on the reduced set, spread over processes.
 run_sanitizers() {
-  local tool log status
+  local tool shard logs_of status options
   if ! command -v compute-sanitizer >/dev/null; then
     note "| compute-sanitizer | skipped: not installed | | |"
     return
   fi
   for tool in memcheck racecheck initcheck synccheck; do
-    (
-      status=0
-      WINNOW_CONTRACT_SCALE=small timeout "$limit" compute-sanitizer --tool "$tool" \
-        --error-exitcode 9 --print-limit 20 "$here/contract_cuda_test" \
-        --gtest_filter="${WINNOW_SANITIZE_FILTER:-*}" >"$logs/$tool.log" 2>&1 || status=$?
-      echo "$status" >"$logs/$tool.status"
-    ) &
+    options=(--tool "$tool" --error-exitcode 9 --print-limit 20)
+    # A test asks for more memory than there is: the refusal is no error.
+    if [ "$tool" = memcheck ]; then options+=(--report-api-errors no); fi
+    for ((shard = 0; shard < sanitizer_shards; ++shard)); do
+      (
+        status=0
+        GTEST_TOTAL_SHARDS=$sanitizer_shards GTEST_SHARD_INDEX=$shard WINNOW_CONTRACT_SCALE=small \
+          timeout "$limit" compute-sanitizer "${options[@]}" "$here/contract_cuda_test" \
+          --gtest_filter="${WINNOW_SANITIZE_FILTER:-*}" >"$logs/$tool.$shard.log" 2>&1 || status=$?
+        echo "$status" >"$logs/$tool.$shard.status"
+      ) &
+    done
   done
   wait
   for tool in memcheck racecheck initcheck synccheck; do
-    log=$logs/$tool.log
-    result "compute-sanitizer $tool" "$(cat "$logs/$tool.status")" "-" \
-      "$(passed_tests "$log") tests; $(tail -n 1 "$log" | sed 's/^=* *//')"
+    logs_of=("$logs/$tool".*.log)
+    status=$(sort -n "$logs/$tool".*.status | tail -n 1)
+    result "compute-sanitizer $tool" "$status" "-" "$(passed_tests "${logs_of[@]}") tests; $(
+      grep -h 'SUMMARY' "${logs_of[@]}" | sed 's/^=* *//' | sort | uniq -c | tr -s ' \n' ' '
+    )"
   done
 }
 

@@ -13,6 +13,8 @@
 
 namespace winnow::bench {
 
+inline constexpr int32_t kBenchPageSize = 64;  // positions in a page
+
 enum class Operation { kTopK, kRaggedTopK, kBlockAmax, kSortBlocks, kPublish };
 // kCold: the scores are in DRAM. kWarm: in L2 where they fit. kProduced: a kernel wrote them just
 // before; its own time is subtracted.

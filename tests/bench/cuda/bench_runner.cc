@@ -15,9 +15,8 @@ constexpr int64_t kPoolBytes = int64_t{4} << 30;
 constexpr int64_t kOutBytes = int64_t{256} << 20;
 constexpr int64_t kFlushBytes = int64_t{256} << 20;
 constexpr int64_t kWorkspaceBytes = int64_t{512} << 20;
-constexpr int32_t kTableColumns = kMaxColumns / 64;
+constexpr int32_t kTableColumns = kMaxColumns / kBenchPageSize;
 constexpr int32_t kTableRows = 1024;
-constexpr int32_t kPageSize = 64;
 // Apart enough that 32 launches span 80 MB of addresses even for tiny rows; L2 is flushed anyway.
 constexpr int64_t kMinStep = int64_t{5} << 19;
 
@@ -132,7 +131,7 @@ absl::Status BenchRunner::EnqueueTopK(const BenchCase& bench_case, std::byte* sc
     segment.indices = out;
     segment.indices_row_stride = bench_case.k;
   } else {
-    segment.pages = Pages(bench_case, kPageSize);
+    segment.pages = Pages(bench_case, kBenchPageSize);
     segment.slots = out;
     segment.slots_row_stride = bench_case.k;
   }
@@ -163,7 +162,7 @@ absl::Status BenchRunner::EnqueueSortBlocks(const BenchCase& bench_case, std::by
                                      .rows = bench_case.rows,
                                      .max_length = bench_case.columns,
                                      .lengths = lengths_,
-                                     .pages = Pages(bench_case, kPageSize),
+                                     .pages = Pages(bench_case, kBenchPageSize),
                                      .out_blocks = out,
                                      .block_slots = out + kOutBytes / 8,
                                      .out_blocks_row_stride = bench_case.k,
@@ -180,7 +179,7 @@ absl::Status BenchRunner::EnqueuePublish(const BenchCase& bench_case, std::byte*
   segment.row_stride = segment.columns = bench_case.columns;
   segment.rows = bench_case.rows;
   segment.lengths = lengths_;
-  segment.pages = Pages(bench_case, kPageSize);
+  segment.pages = Pages(bench_case, kBenchPageSize);
   segment.slots = out;
   segment.blocks = second_out;
   segment.block_slots = second_out + kOutBytes / 16;
