@@ -9,6 +9,8 @@
 #include "grpcpp/support/status_code_enum.h"
 #include "winnow/v1/admin_service.pb.h"
 #include "winnow/v1/indexer_service.pb.h"
+#include "winnow/v1/lease_service.pb.h"
+#include "winnow/v1/memory_service.pb.h"
 
 namespace winnow::server {
 namespace {
@@ -22,7 +24,10 @@ using grpc::reflection::v1alpha::ServerReflectionResponse;
 // Files whose services this server has. Naming a message of each makes sure that the file is
 // linked.
 std::vector<const FileDescriptor*> ServiceFiles() {
-  return {v1::TopKRequest::descriptor()->file(), v1::GetServerInfoRequest::descriptor()->file(),
+  return {v1::TopKRequest::descriptor()->file(),
+          v1::OpenLeaseRequest::descriptor()->file(),
+          v1::AllocateBufferRequest::descriptor()->file(),
+          v1::GetServerInfoRequest::descriptor()->file(),
           grpc::health::v1::HealthCheckRequest::descriptor()->file(),
           ServerReflectionRequest::descriptor()->file()};
 }
