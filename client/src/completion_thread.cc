@@ -81,7 +81,7 @@ CompletionThread::~CompletionThread() {
 }
 
 grpc::CompletionQueue* CompletionThread::queue() {
-  absl::call_once(started_, [this] { thread_ = std::thread([state = state_] { state->Run(); }); });
+  std::call_once(started_, [this] { thread_ = std::thread([state = state_] { state->Run(); }); });
   return &state_->queue;
 }
 

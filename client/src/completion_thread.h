@@ -6,10 +6,10 @@
 #include <grpcpp/completion_queue.h>
 
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
-#include "absl/base/call_once.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "client/src/clock.h"
@@ -48,7 +48,7 @@ class CompletionThread final : public Clock {
 
   // Shared with the thread, which may outlive this object.
   std::shared_ptr<State> state_;
-  absl::once_flag started_;
+  std::once_flag started_;
   std::thread thread_;
 };
 

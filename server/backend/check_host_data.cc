@@ -29,10 +29,13 @@ class HostMatrix {
  public:
   explicit HostMatrix(const TensorRef& tensor)
       : data_(tensor.source == TensorRef::Source::kHost ? tensor.data : nullptr),
-        row_stride_bytes_(RowStride(tensor) * 4) {}
+        row_stride_(RowStride(tensor)) {}
 
   bool visible() const { return data_ != nullptr; }
-  const std::byte* RowAt(int64_t row) const { return data_ + row * row_stride_bytes_; }
+  // The stride of a single row means nothing and may be any number: its bytes need not fit.
+  const std::byte* RowAt(int64_t row) const {
+    return row == 0 ? data_ : data_ + row * row_stride_ * 4;
+  }
   int32_t At(int64_t row, int64_t column = 0) const { return Load(RowAt(row), column); }
 
   static int32_t Load(const std::byte* row, int64_t column) {
@@ -43,7 +46,7 @@ class HostMatrix {
 
  private:
   const std::byte* data_;
-  int64_t row_stride_bytes_;
+  int64_t row_stride_;
 };
 
 // The page table of a step as the host sees it.

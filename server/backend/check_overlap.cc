@@ -28,7 +28,7 @@ Region MakeRegion(std::string field, const std::byte* data, int64_t rows, int64_
   Region region{.field = std::move(field), .begin = reinterpret_cast<uintptr_t>(data)};
   region.rows = rows;
   region.width = columns * SizeOf(dtype);
-  region.stride = row_stride * SizeOf(dtype);
+  region.stride = SaturatingMultiply(row_stride, SizeOf(dtype));
   region.end = region.begin + CheckedExtent(rows, columns, row_stride).value_or(0) * SizeOf(dtype);
   return region;
 }

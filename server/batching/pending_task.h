@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
-#include "absl/base/call_once.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "server/batching/flow_queue.h"
@@ -29,7 +29,7 @@ struct PendingTask {
   absl::Time launched = absl::InfinitePast();
   int32_t running_parts = 0;  // launches in flight that hold rows of it
   absl::Status dropped;       // why the rest of it is not launched; Ok while all of it is wanted
-  absl::once_flag prepare;    // of its results, before its first slice
+  std::once_flag prepare;     // of its results, before its first slice
 };
 
 // Rows of a task in one launch.

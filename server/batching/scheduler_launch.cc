@@ -1,6 +1,7 @@
 // The way of tasks through the backend: choosing launches, starting them, taking their results.
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "server/batching/batch_policy.h"
@@ -72,7 +73,7 @@ void SchedulerImpl::Start(Launches launches, bool may_run_inline) {
         batch->items.push_back(&work);
         continue;
       }
-      absl::call_once(part.pending->prepare, [&work] { PrepareResults(work); });
+      std::call_once(part.pending->prepare, [&work] { PrepareResults(work); });
       part.slice = SliceRows(work, part.first_row, part.rows);
       batch->items.push_back(&*part.slice);
     }

@@ -25,6 +25,7 @@ PlanHeader HeaderOf(const std::vector<std::byte>& plan) {
 
 std::vector<int32_t> NumbersOf(const std::vector<std::byte>& plan, int32_t first, int32_t count) {
   std::vector<int32_t> numbers(count);
+  if (count == 0) return numbers;
   std::memcpy(numbers.data(), plan.data() + sizeof(PlanHeader) + first * 4, count * 4);
   return numbers;
 }

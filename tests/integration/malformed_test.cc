@@ -81,6 +81,9 @@ TEST_F(MalformedTest, AMethodThatDoesNotExistIsUnimplemented) {
 }
 
 TEST_F(MalformedTest, RefusalsLeaveNoMemoryBehind) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer keeps freed memory; it reports leaks itself when a server ends";
+#endif
   const auto channel = server_.Connect(server_.unix_target());
   const std::vector<MalformedRequest> requests = AllMalformedRequests();
   const auto send_all = [&](int rounds) {
