@@ -127,7 +127,7 @@ if wants tests; then
 fi
 if wants contract; then run_shards "contract suite"; fi
 if wants routes; then
-  for route in exact short stream split; do
+  for route in exact short stream split cluster; do
     run_shards "contract suite, route $route" WINNOW_FORCE_ROUTE=$route
   done
 fi

@@ -98,7 +98,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
                                                      "reading the device's properties")));
   auto traits = ReadTraits(*health, properties);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(traits.status()));
-  WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(PrepareTopK(), "preparing top-k")));
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(PrepareTopK(*traits), "preparing top-k")));
   auto probe_stream = CudaStream::Create(health, StreamPriority::kNormal);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(probe_stream.status()));
   DeviceInfo info = MakeInfo(*traits, properties);

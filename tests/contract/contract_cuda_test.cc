@@ -1,5 +1,5 @@
 // The contract suite on the first CUDA device; skipped, with the reason, when none answers. With
-// WINNOW_FORCE_ROUTE=exact|short|stream|split every top-k takes that route, fit or not.
+// WINNOW_FORCE_ROUTE=exact|short|stream|split|cluster every top-k takes that route, fit or not.
 
 #include <cstdlib>
 
@@ -14,8 +14,8 @@ absl::StatusOr<std::unique_ptr<Device>> OpenWithForcedRoute() {
   if (const char* name = std::getenv("WINNOW_FORCE_ROUTE"); name != nullptr) {
     const auto route = cuda::ParseTopKRoute(name);
     if (!route.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("WINNOW_FORCE_ROUTE is ", name, "; routes are exact, short, stream, split"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "WINNOW_FORCE_ROUTE is ", name, "; routes are exact, short, stream, split, cluster"));
     }
     cuda::ForceTopKRoute(route);
   }

@@ -41,17 +41,25 @@ __device__ __forceinline__ Threshold CompactCandidates(SelectShared<kThreads>& s
   HistogramShared<kThreads>& histogram = shared.histogram;
   if (ThreadIndex() == 0) shared.above_cursor = shared.tie_cursor = 0;
   const auto each = [&](auto visit) {
-    for (int32_t i = ThreadIndex(); i < count; i += kThreads) visit(candidates[i].key);
+    for (int32_t base = 0; base < count; base += kThreads) {
+      const int32_t i = base + ThreadIndex();
+      visit(i < count ? candidates[i].key : 0u, i < count);
+    }
   };
-  uint32_t low = 0xffffffffu;
+  uint32_t low = kNoLimit;
   uint32_t high = 0;
-  each([&](uint32_t key) {
-    low = min(low, key);
+  each([&](uint32_t key, bool valid) {
+    if (valid) low = min(low, key);
     high = max(high, key);
   });
   BlockExtremes(histogram, low, high);
-  const RankBracket bracket =
-      NarrowBracket(histogram, RankBracket{low, high, 0, 0}, k, kMaxClose, each);
+  RankBracket bracket{low, high, 0, 0};
+  // A buffer of equal keys needs no counting, and counting it would serialise on one bin.
+  if (low != high) {
+    bracket = NarrowBracket<true>(histogram, bracket, k, kMaxClose, each);
+  } else {
+    __syncthreads();  // the extremes have been read by all
+  }
   const uint32_t wanted = k - bracket.above;
   const bool tie = bracket.low == bracket.high;
   // Ties that were cut: later ones have to come before the last kept one to matter at all.
@@ -66,9 +74,14 @@ __device__ __forceinline__ Threshold CompactCandidates(SelectShared<kThreads>& s
     const Candidate candidate = i < count ? candidates[i] : Candidate{0, 0};
     __syncthreads();
     bool keep = i < count && candidate.key >= bracket.low;
-    if (keep && tie && candidate.key == bracket.low) {
-      keep = deterministic ? candidate.position <= threshold.position_limit
-                           : atomicAdd(&shared.tie_cursor, 1u) < wanted;
+    if (tie) {
+      const bool equal = keep && candidate.key == bracket.low;
+      if (deterministic) {
+        keep = keep && (!equal || candidate.position <= threshold.position_limit);
+      } else if (__any_sync(kAllLanes, equal)) {
+        const uint32_t rank = WarpReserve(&shared.tie_cursor, equal);
+        keep = keep && (!equal || rank < wanted);
+      }
     }
     const uint32_t place = WarpReserve(&shared.above_cursor, keep);
     if (keep) candidates[place] = candidate;

@@ -22,18 +22,6 @@ struct ExactRowShared {
   uint32_t tie_cursor;
 };
 
-// Counts a key in its bin; with one addition for the whole warp when its lanes agree, which keeps
-// rows of equal scores from serialising on one address. All lanes of the warp call it.
-template <int kThreads>
-__device__ __forceinline__ void CountKey(HistogramShared<kThreads>& histogram, uint32_t bin) {
-  const uint32_t same = __ballot_sync(kAllLanes, bin == __shfl_sync(kAllLanes, bin, 0));
-  if (same == kAllLanes) {
-    if ((ThreadIndex() & 31) == 0) atomicAdd(&histogram.bins[bin], 32u);
-  } else {
-    atomicAdd(&histogram.bins[bin], 1u);
-  }
-}
-
 // Calls visit(key, position, valid) for each score of the row; whole warps together, in ascending
 // order of vectors. `valid` is false past the row.
 template <typename Score, int kThreads, typename Visit>

@@ -34,7 +34,8 @@ __device__ __forceinline__ void WriteOrdered(const TopKBatch& batch,
                                              HistogramShared<kThreads>& histogram,
                                              uint64_t* scratch) {
   OrderSelection<Score, kThreads>(histogram, scratch, finish.selected, batch.k,
-                                  static_cast<Order>(batch.order), finish.output.scores);
+                                  static_cast<Order>(batch.order), finish.output.scores,
+                                  finish.output.length);
   WriteSelection<Score, kThreads>(finish.output, finish.selected, batch.k, batch.k);
 }
 
@@ -53,7 +54,7 @@ __device__ __forceinline__ void WriteShortRow(const TopKBatch& batch,
   for (int32_t i = ThreadIndex(); i < length; i += kThreads) finish.selected[i] = i;
   __syncthreads();
   OrderSelection<Score, kThreads>(histogram, scratch, finish.selected, length, Order::kScore,
-                                  finish.output.scores);
+                                  finish.output.scores, length);
   WriteSelection<Score, kThreads>(finish.output, finish.selected, length, batch.k);
 }
 

@@ -34,30 +34,36 @@ __device__ __forceinline__ void SortSelected(uint64_t* items, uint32_t* selected
   __syncthreads();
 }
 
-// Ascending positions by a bitmap of [low, low + 32 * kBins): one bit a position, a sum over the
-// words before, and each thread lists the bits of its four words.
-template <int kThreads>
+// Ascending positions by a bitmap of [low, low + 32 * kWords * kThreads): one bit a position, a sum
+// over the words before, and each thread lists the bits of its kWords words. Fewer words are
+// faster: the positions of a dense stretch then fall to more threads.
+template <int kWords, int kThreads>
 __device__ __forceinline__ void OrderByBitmap(HistogramShared<kThreads>& shared, uint32_t* selected,
                                               int32_t count, uint32_t low) {
-  for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
+  static_assert(kWords * kThreads <= HistogramShared<kThreads>::kBins);
+  const int32_t thread = ThreadIndex();
+  for (int32_t i = thread; i < count; i += kThreads) {
     const uint32_t place = selected[i] - low;
     atomicOr(&shared.bins[place >> 5], 1u << (place & 31));
   }
   __syncthreads();
-  uint4* const mine = reinterpret_cast<uint4*>(shared.bins) + ThreadIndex();
-  const uint4 words = *mine;
-  *mine = make_uint4(0, 0, 0, 0);
-  const uint32_t set = __popc(words.x) + __popc(words.y) + __popc(words.z) + __popc(words.w);
+  uint32_t words[kWords];
+  uint32_t set = 0;
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    words[i] = shared.bins[kWords * thread + i];
+    shared.bins[kWords * thread + i] = 0;
+    set += __popc(words[i]);
+  }
   uint32_t total;
   uint32_t rank = BlockExclusiveSum(shared, set, total);
-  const uint32_t first = low + 128 * ThreadIndex();
-  const auto list = [&](uint32_t word, uint32_t base) {
-    for (; word != 0; word &= word - 1) selected[rank++] = base + __ffs(word) - 1;
-  };
-  list(words.x, first);
-  list(words.y, first + 32);
-  list(words.z, first + 64);
-  list(words.w, first + 96);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const uint32_t base = low + 32 * (kWords * thread + i);
+    for (uint32_t word = words[i]; word != 0; word &= word - 1) {
+      selected[rank++] = base + __ffs(word) - 1;
+    }
+  }
   __syncthreads();
 }
 
@@ -107,20 +113,11 @@ __device__ __forceinline__ void OrderByBins(HistogramShared<kThreads>& shared, u
   ClearBins(shared);
 }
 
-// Orders selected[0, count), count <= kMaxK, as `order` says; kAny leaves it. `scores` is the row;
-// `scratch` holds kMaxK items. All threads call it after a barrier; ends with a barrier unless
-// kAny. Bins zero before and, after the next barrier, again.
-template <typename Score, int kThreads>
-__device__ __forceinline__ void OrderSelection(HistogramShared<kThreads>& shared, uint64_t* scratch,
-                                               uint32_t* selected, int32_t count, Order order,
-                                               const void* scores) {
-  if (order == Order::kAny || count <= 0) return;
-  if (order == Order::kScore) {
-    const auto* bits = static_cast<const typename Score::Bits*>(scores);
-    SortSelected<kThreads>(scratch, selected, count,
-                           [&](uint32_t position) { return ~Score::Key(bits[position]); });
-    return;
-  }
+// Ascending positions of a row too long for a bitmap of all of it.
+template <int kThreads>
+__device__ __forceinline__ void OrderWidely(HistogramShared<kThreads>& shared, uint64_t* scratch,
+                                            uint32_t* selected, int32_t count) {
+  constexpr int kBins = HistogramShared<kThreads>::kBins;
   uint32_t low = 0xffffffffu;
   uint32_t high = 0;
   for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
@@ -128,10 +125,34 @@ __device__ __forceinline__ void OrderSelection(HistogramShared<kThreads>& shared
     high = max(high, selected[i]);
   }
   BlockExtremes(shared, low, high);
-  if (high - low < 32u * HistogramShared<kThreads>::kBins) {
-    OrderByBitmap(shared, selected, count, low);
+  if (high - low < 32u * kBins) {
+    OrderByBitmap<kBins / kThreads>(shared, selected, count, low);
   } else {
     OrderByBins(shared, scratch, selected, count, low, high - low);
+  }
+}
+
+// Orders selected[0, count), count <= kMaxK, as `order` says; kAny leaves it. `scores` and `length`
+// are those of the row; `scratch` holds kMaxK items. All threads call it after a barrier; ends with
+// a barrier unless kAny. Bins zero before and, after the next barrier, again.
+template <typename Score, int kThreads>
+__device__ __forceinline__ void OrderSelection(HistogramShared<kThreads>& shared, uint64_t* scratch,
+                                               uint32_t* selected, int32_t count, Order order,
+                                               const void* scores, int32_t length) {
+  if (order == Order::kAny || count <= 0) return;
+  if (order == Order::kScore) {
+    const auto* bits = static_cast<const typename Score::Bits*>(scores);
+    SortSelected<kThreads>(scratch, selected, count,
+                           [&](uint32_t position) { return ~Score::Key(bits[position]); });
+    return;
+  }
+  constexpr int kBins = HistogramShared<kThreads>::kBins;
+  if (length <= 32 * kThreads) {
+    OrderByBitmap<1>(shared, selected, count, 0);
+  } else if (length <= 32 * kBins) {
+    OrderByBitmap<kBins / kThreads>(shared, selected, count, 0);
+  } else {
+    OrderWidely(shared, scratch, selected, count);
   }
 }
 

@@ -62,6 +62,19 @@ __device__ __forceinline__ uint32_t BinOf(uint32_t key, uint32_t low, uint32_t r
                            : HistogramShared<kThreads>::kBins + (ThreadIndex() & 31);
 }
 
+// Counts a key in its bin; lanes that agree with the first one make one addition together, which
+// keeps rows of many equal scores from serialising on one address. All lanes of the warp call it.
+template <int kThreads>
+__device__ __forceinline__ void CountKey(HistogramShared<kThreads>& histogram, uint32_t bin) {
+  const uint32_t first = __shfl_sync(kAllLanes, bin, 0);
+  const uint32_t same = __ballot_sync(kAllLanes, bin == first);
+  if ((ThreadIndex() & 31) == 0) {
+    atomicAdd(&histogram.bins[bin], static_cast<uint32_t>(__popc(same)));
+  } else if (bin != first) {
+    atomicAdd(&histogram.bins[bin], 1u);
+  }
+}
+
 // Leaves the smallest `low` and the largest `high` of each warp for ReadExtremes. No barrier.
 template <int kThreads>
 __device__ __forceinline__ void ShareExtremes(HistogramShared<kThreads>& shared, uint32_t low,
@@ -155,15 +168,20 @@ __device__ __forceinline__ void FindBin(HistogramShared<kThreads>& shared, uint3
 // wanted). `count_each(add)` calls add(key) for every key of the thread; warps must be whole. Keys
 // outside the bracket are passed over; those above it must be `above` in number. Bins zero before
 // and after; all threads call it after a barrier, and it ends with one.
-template <int kThreads, typename CountEach>
+template <bool kManyEqual, int kThreads, typename CountEach>
 __device__ __forceinline__ RankBracket NarrowBracket(HistogramShared<kThreads>& shared,
                                                      RankBracket bracket, uint32_t rank,
                                                      uint32_t tolerance, CountEach count_each) {
   for (;;) {
     const uint32_t range = bracket.high - bracket.low;
     const int shift = BinShift<kThreads>(range);
-    count_each([&](uint32_t key) {
-      atomicAdd(&shared.bins[BinOf<kThreads>(key, bracket.low, range, shift)], 1u);
+    count_each([&](uint32_t key, bool valid) {
+      const uint32_t bin = BinOf<kThreads>(key, bracket.low, range, shift);
+      if constexpr (kManyEqual) {
+        CountKey(shared, valid ? bin : HistogramShared<kThreads>::kBins + (ThreadIndex() & 31));
+      } else if (valid) {
+        atomicAdd(&shared.bins[bin], 1u);
+      }
     });
     __syncthreads();
     FindBin(shared, rank - bracket.above, false, 0);

@@ -15,20 +15,6 @@
 
 namespace winnow::cuda {
 
-// Result `rank` of the row is `position`. Values are read again from the row: the bits of a score,
-// sign of zero and NaN payload included, are not kept on the way.
-template <typename Bits>
-__device__ __forceinline__ void WriteResult(const RowOutput& output, int32_t rank,
-                                            int32_t position) {
-  if (output.indices != nullptr) output.indices[rank] = output.offset + position;
-  if (output.slots != nullptr) {
-    output.slots[rank] = SlotOf(output.pages, position, output.row, output.report);
-  }
-  if (output.values != nullptr) {
-    static_cast<Bits*>(output.values)[rank] = static_cast<const Bits*>(output.scores)[position];
-  }
-}
-
 template <typename Bits>
 __device__ __forceinline__ void WritePadding(const RowOutput& output, int32_t rank) {
   if (output.indices != nullptr) output.indices[rank] = kPaddingIndex;
@@ -39,32 +25,82 @@ __device__ __forceinline__ void WritePadding(const RowOutput& output, int32_t ra
   }
 }
 
-// Writes `count` selected positions, then padding up to k. All threads call it, after a barrier
-// that follows the last write to `output` and `selected`. No barrier at its end.
-template <typename Score, int kThreads>
-__device__ __forceinline__ void WriteSelection(const RowOutput& output, const uint32_t* selected,
-                                               int32_t count, int32_t k) {
-  using Bits = typename Score::Bits;
-  for (int32_t rank = ThreadIndex(); rank < k; rank += kThreads) {
-    if (rank < count) {
-      WriteResult<Bits>(output, rank, static_cast<int32_t>(selected[rank]));
-    } else {
-      WritePadding<Bits>(output, rank);
+// Writes results first, first + kThreads, ... of the row's `count`, kBatch of them, at the
+// positions that position_of(rank) gives. Their page ids, and their values, wait for memory
+// together. Values are read again from the row: the bits of a score, sign of zero and NaN payload
+// included, are not kept on the way.
+template <typename Bits, int kThreads, int kBatch, typename PositionOf>
+__device__ __forceinline__ void WriteResults(const RowOutput& output, int32_t first, int32_t count,
+                                             PositionOf position_of) {
+  int32_t positions[kBatch];
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) {
+    const int32_t rank = first + i * kThreads;
+    positions[i] = rank < count ? position_of(rank) : -1;
+  }
+  if (output.slots != nullptr) {
+    int32_t ids[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) ids[i] = PageIdOf(output.pages, positions[i]);
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      if (positions[i] < 0) continue;
+      output.slots[first + i * kThreads] =
+          SlotOf(output.pages, positions[i], ids[i], output.row, output.report);
     }
+  }
+  if (output.values != nullptr) {
+    Bits values[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      if (positions[i] >= 0)
+        values[i] = __ldg(static_cast<const Bits*>(output.scores) + positions[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      if (positions[i] >= 0) static_cast<Bits*>(output.values)[first + i * kThreads] = values[i];
+    }
+  }
+  if (output.indices == nullptr) return;
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) {
+    if (positions[i] >= 0) output.indices[first + i * kThreads] = output.offset + positions[i];
   }
 }
 
-// Writes positions 0 to length - 1, then padding: a row of at most k scores. As WriteSelection.
-template <typename Score, int kThreads>
-__device__ __forceinline__ void WriteIdentity(const RowOutput& output, int32_t length, int32_t k) {
+// Writes `count` results, then padding up to k. All threads call it, after a barrier that follows
+// the last write to `output` and to what position_of reads. No barrier at its end.
+template <typename Score, int kThreads, typename PositionOf>
+__device__ __forceinline__ void WriteRow(const RowOutput& output, int32_t count, int32_t k,
+                                         PositionOf position_of) {
   using Bits = typename Score::Bits;
-  for (int32_t rank = ThreadIndex(); rank < k; rank += kThreads) {
-    if (rank < length) {
-      WriteResult<Bits>(output, rank, rank);
-    } else {
-      WritePadding<Bits>(output, rank);
+  const int32_t thread = ThreadIndex();
+  int32_t first = thread;
+  // Small results are one batch of one: no loop, no arrays of addresses.
+  if (count <= kThreads) {
+    WriteResults<Bits, kThreads, 1>(output, first, count, position_of);
+  } else {
+    for (; first < count; first += 4 * kThreads) {
+      WriteResults<Bits, kThreads, 4>(output, first, count, position_of);
     }
   }
+  for (int32_t rank = count + thread; rank < k; rank += kThreads) {
+    WritePadding<Bits>(output, rank);
+  }
+}
+
+// As WriteRow, for positions listed in `selected`.
+template <typename Score, int kThreads>
+__device__ __forceinline__ void WriteSelection(const RowOutput& output, const uint32_t* selected,
+                                               int32_t count, int32_t k) {
+  WriteRow<Score, kThreads>(output, count, k,
+                            [&](int32_t rank) { return static_cast<int32_t>(selected[rank]); });
+}
+
+// As WriteRow, for positions 0 to length - 1: a row of at most k scores.
+template <typename Score, int kThreads>
+__device__ __forceinline__ void WriteIdentity(const RowOutput& output, int32_t length, int32_t k) {
+  WriteRow<Score, kThreads>(output, length, k, [](int32_t rank) { return rank; });
 }
 
 }  // namespace winnow::cuda

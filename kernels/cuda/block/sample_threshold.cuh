@@ -68,11 +68,15 @@ __device__ __forceinline__ uint32_t KeyOfSampleRank(HistogramShared<kThreads>& h
     }
   }
   BlockExtremes(histogram, low, high);
-  return NarrowBracket(histogram, RankBracket{low, high, 0, 0}, rank, max(8u, rank / 4),
-                       [&](auto count) {
+  if (low == high) {  // nothing to count; the barrier is what the caller expects
+    __syncthreads();
+    return low;
+  }
+  return NarrowBracket<false>(histogram, RankBracket{low, high, 0, 0}, rank, max(8u, rank / 4),
+                              [&](auto count) {
 #pragma unroll
-                         for (int i = 0; i < kKeys; ++i) count(keys[i]);
-                       })
+                                for (int i = 0; i < kKeys; ++i) count(keys[i], true);
+                              })
       .low;
 }
 

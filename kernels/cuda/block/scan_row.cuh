@@ -43,38 +43,37 @@ struct ScanShared {
   uint32_t first_refused;  // the first place that was refused
 };
 
-// What a scan leaves: candidates[0, count) of the shared memory. Uniform over the block.
-struct ScanResult {
-  int32_t count = 0;
-};
-
 // A warp's tile: this lane's vectors.
 template <typename Shape>
 struct Tile {
   Vector16 vectors[Shape::kLoads];
 };
 
-// Loads tile number `tile`; scores outside the row read as NaN. Whole warps call it.
-template <typename Score, typename Shape>
+// Loads tile number `tile`; scores outside the row read as NaN. kReuse: read them into L1, for rows
+// so short that the scores that pass are still there when their values are fetched. Whole warps
+// call it.
+template <bool kReuse, typename Score, typename Shape>
 __device__ __forceinline__ void LoadTile(const RowVectors<Score>& row, int32_t tile,
                                          Tile<Shape>& loaded) {
   const int32_t first = tile * Shape::kTileVectors;
   const int32_t mine = first + (ThreadIndex() & 31);
   if (row.Inside(first, Shape::kTileVectors)) {
 #pragma unroll
-    for (int i = 0; i < Shape::kLoads; ++i) loaded.vectors[i] = row.LoadInside(mine + 32 * i);
+    for (int i = 0; i < Shape::kLoads; ++i)
+      loaded.vectors[i] = row.template LoadInside<kReuse>(mine + 32 * i);
   } else {
 #pragma unroll
-    for (int i = 0; i < Shape::kLoads; ++i) loaded.vectors[i] = row.Load(mine + 32 * i);
+    for (int i = 0; i < Shape::kLoads; ++i)
+      loaded.vectors[i] = row.template Load<kReuse>(mine + 32 * i);
   }
 }
 
-// Appends the tile's scores that pass, and raises `highest` to their keys. False, with nothing
+// Appends the positions of the tile's scores that pass. False, with nothing
 // appended, when they do not all fit. Whole warps call it.
 template <typename Score, typename Shape>
 __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared, const RowVectors<Score>& row,
                                            const Tile<Shape>& loaded, int32_t tile,
-                                           const Threshold& threshold, uint32_t& highest) {
+                                           const Threshold& threshold) {
   static_assert(4 * Shape::kLoads * Score::kPerWord <= 32, "one mask bit for each score");
   const int32_t lane = ThreadIndex() & 31;
   const int32_t tile_position = row.FirstPosition(tile * Shape::kTileVectors);
@@ -98,22 +97,32 @@ __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared, const RowV
     if (lane == 0) atomicMin(&shared.first_refused, place);
     return false;
   }
+  // Positions alone: few scores pass, and their values are fetched together afterwards. Taking them
+  // from the registers here would cost every score, passing or not, several instructions.
   Candidate* next = shared.candidates + place + inclusive - mine;
   const int32_t first_position = tile_position + Score::kPerVector * lane;
-#pragma unroll
-  for (int load = 0; load < Shape::kLoads; ++load) {
-#pragma unroll
-    for (int element = 0; element < Score::kPerVector; ++element) {
-      const int word = 4 * load + element / Score::kPerWord;
-      const uint32_t bit = 1u << (word + 16 * (element % Score::kPerWord));
-      if ((mask & bit) == 0) continue;
-      const uint32_t key = Score::Key(Score::Element(loaded.vectors[load].words, element));
-      const int32_t position = first_position + 32 * Score::kPerVector * load + element;
-      *next++ = {key, static_cast<uint32_t>(position)};
-      highest = max(highest, key);
-    }
+  for (; mask != 0; mask &= mask - 1) {
+    const int32_t offset = Score::TilePosition(__ffs(mask) - 1);
+    (next++)->position = static_cast<uint32_t>(first_position + offset);
   }
   return true;
+}
+
+// Fetches the keys of candidates[begin, end), whose positions were appended, and shares the
+// extremes of all candidates for SelectCandidates; none is below `low`, and `highest` is this
+// thread's highest so far. All threads call it after a barrier; ends with a barrier.
+template <typename Score, typename Shape>
+__device__ __forceinline__ void FetchKeys(ScanShared<Shape>& shared, const RowVectors<Score>& row,
+                                          int32_t begin, int32_t end, uint32_t low,
+                                          uint32_t& highest) {
+#pragma unroll 2
+  for (int32_t i = begin + ThreadIndex(); i < end; i += Shape::kThreads) {
+    const uint32_t key = Score::Key(row.Bits(shared.candidates[i].position));
+    shared.candidates[i].key = key;
+    highest = max(highest, key);
+  }
+  ShareExtremes(shared.select.histogram, low, highest);
+  __syncthreads();
 }
 
 // Scans tiles from `tile` on, one warp a tile, until the slice ends or the buffer is full; `tile`
@@ -121,29 +130,28 @@ __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared, const RowV
 template <typename Score, typename Shape>
 __device__ __forceinline__ bool ScanTiles(ScanShared<Shape>& shared, const RowVectors<Score>& row,
                                           const Threshold& threshold, int32_t& tile,
-                                          int32_t end_tile, uint32_t& highest) {
+                                          int32_t end_tile) {
   Tile<Shape> even;
   Tile<Shape> odd;
-  if (tile < end_tile) LoadTile(row, tile, even);
+  if (tile < end_tile) LoadTile<false>(row, tile, even);
   while (tile < end_tile) {  // warps run freely: no barrier per tile
-    if (tile + Shape::kWarps < end_tile) LoadTile(row, tile + Shape::kWarps, odd);
-    if (!AppendTile(shared, row, even, tile, threshold, highest)) return false;
+    if (tile + Shape::kWarps < end_tile) LoadTile<false>(row, tile + Shape::kWarps, odd);
+    if (!AppendTile(shared, row, even, tile, threshold)) return false;
     tile += Shape::kWarps;
     if (tile >= end_tile) break;
-    if (tile + Shape::kWarps < end_tile) LoadTile(row, tile + Shape::kWarps, even);
-    if (!AppendTile(shared, row, odd, tile, threshold, highest)) return false;
+    if (tile + Shape::kWarps < end_tile) LoadTile<false>(row, tile + Shape::kWarps, even);
+    if (!AppendTile(shared, row, odd, tile, threshold)) return false;
     tile += Shape::kWarps;
   }
   return true;
 }
 
-// Empties a full buffer down to the k best and returns the threshold that the rest must pass. All
-// threads call it after a barrier; ends with a barrier.
+// Empties a full buffer of `held` candidates down to the k best, `kept` in number with ties, and
+// returns the threshold that the rest must pass. All threads call it after a barrier; ends with a
+// barrier.
 template <typename Shape>
-__device__ __forceinline__ Threshold MakeRoom(ScanShared<Shape>& shared, uint32_t k,
-                                              bool deterministic) {
-  uint32_t kept;
-  const int32_t held = static_cast<int32_t>(min(shared.count, shared.first_refused));
+__device__ __forceinline__ Threshold MakeRoom(ScanShared<Shape>& shared, int32_t held, uint32_t k,
+                                              bool deterministic, uint32_t& kept) {
   const Threshold threshold =
       CompactCandidates(shared.select, shared.candidates, held, k, deterministic, kept);
   if (ThreadIndex() == 0) {
@@ -164,24 +172,40 @@ __device__ __forceinline__ void ClearScan(ScanShared<Shape>& shared) {
   }
 }
 
-// Scans tiles [begin_tile, end_tile) of the row. The candidates hold every score of the slice that
-// is among the row's k best and passes `threshold`, and, once any was dropped, at least k scores;
-// their extremes are shared for SelectCandidates. All threads call it after a barrier that follows
-// ClearScan; ends with a barrier.
-template <typename Score, typename Shape>
-__device__ __forceinline__ ScanResult ScanSlice(ScanShared<Shape>& shared,
-                                                const RowVectors<Score>& row, int32_t begin_tile,
-                                                int32_t end_tile, Threshold threshold, uint32_t k,
-                                                bool deterministic) {
-  int32_t tile = begin_tile + (ThreadIndex() >> 5);
+// Fills the candidate buffer by calls of scan(threshold), which appends what this warp has left to
+// append and returns false when the buffer is full; a full buffer is compacted and scan called
+// again. Returns the candidates' number. They hold every scanned score that is among the row's k
+// best and passes the first threshold, and, once any was dropped, at least k scores; their extremes
+// are shared for SelectCandidates. All threads call it after a barrier that follows ClearScan; ends
+// with a barrier.
+template <typename Score, typename Shape, typename Scan>
+__device__ __forceinline__ int32_t CollectCandidates(ScanShared<Shape>& shared,
+                                                     const RowVectors<Score>& row,
+                                                     Threshold threshold, uint32_t k,
+                                                     bool deterministic, Scan scan) {
+  int32_t keyed = 0;  // candidates whose keys are known
   uint32_t highest = 0;
   for (;;) {
-    const bool complete = ScanTiles<Score>(shared, row, threshold, tile, end_tile, highest);
-    ShareExtremes(shared.select.histogram, threshold.key, highest);
-    if (!__syncthreads_or(!complete)) break;
-    threshold = MakeRoom(shared, k, deterministic);
+    const bool full = __syncthreads_or(!scan(threshold));
+    const int32_t held = static_cast<int32_t>(min(shared.count, shared.first_refused));
+    FetchKeys(shared, row, keyed, held, threshold.key, highest);
+    if (!full) return held;
+    uint32_t kept;
+    threshold = MakeRoom(shared, held, k, deterministic, kept);
+    keyed = static_cast<int32_t>(kept);
   }
-  return {static_cast<int32_t>(shared.count)};
+}
+
+// Scans tiles [begin_tile, end_tile) of the row. As CollectCandidates.
+template <typename Score, typename Shape>
+__device__ __forceinline__ int32_t ScanSlice(ScanShared<Shape>& shared,
+                                             const RowVectors<Score>& row, int32_t begin_tile,
+                                             int32_t end_tile, Threshold threshold, uint32_t k,
+                                             bool deterministic) {
+  int32_t tile = begin_tile + (ThreadIndex() >> 5);
+  return CollectCandidates(shared, row, threshold, k, deterministic, [&](const Threshold& current) {
+    return ScanTiles<Score>(shared, row, current, tile, end_tile);
+  });
 }
 
 // Tiles of a row.

@@ -40,16 +40,38 @@ __device__ __forceinline__ uint32_t LowestTies(HistogramShared<kThreads>& histog
   const auto each = [&](auto visit) {
     for (int32_t i = ThreadIndex(); i < count; i += kThreads) {
       const Candidate candidate = candidates[i];
-      if (candidate.key == key) visit(~candidate.position);
+      visit(~candidate.position, candidate.key == key);
     }
   };
-  each([&](uint32_t complement) {
+  each([&](uint32_t complement, bool tie) {
+    if (!tie) return;
     low = min(low, complement);
     high = max(high, complement);
   });
   BlockExtremes(histogram, low, high);
   // Positions are distinct, so the bracket ends exactly below the last one wanted.
-  return NarrowBracket(histogram, RankBracket{low, high, 0, 0}, wanted, 0, each).low;
+  return NarrowBracket<false>(histogram, RankBracket{low, high, 0, 0}, wanted, 0, each).low;
+}
+
+// Gives the places from selected[first] on to `wanted` of the candidates with key `key`: any, or
+// those of the lowest positions. Bins zero before and after. All threads call it after a barrier;
+// no barrier at its end.
+template <int kThreads>
+__device__ __forceinline__ void PlaceTies(SelectShared<kThreads>& shared,
+                                          const Candidate* candidates, int32_t count, uint32_t key,
+                                          uint32_t first, uint32_t wanted, bool lowest_positions,
+                                          uint32_t* selected) {
+  const uint32_t lowest =
+      lowest_positions ? LowestTies(shared.histogram, candidates, count, key, wanted) : 0;
+  const int32_t thread = ThreadIndex();
+  for (int32_t base = 0; base < count; base += kThreads) {
+    const int32_t i = base + thread;
+    const Candidate candidate = i < count ? candidates[i] : Candidate{0, 0};
+    const bool tie = i < count && candidate.key == key && ~candidate.position >= lowest;
+    if (!__any_sync(kAllLanes, tie)) continue;
+    const uint32_t place = WarpReserve(&shared.tie_cursor, tie);
+    if (tie && place < wanted) selected[first + place] = candidate.position;
+  }
 }
 
 // Ranks the close candidates by key, then position, and gives the first `wanted` of them the places
@@ -87,6 +109,12 @@ __device__ __forceinline__ void SelectCandidates(SelectShared<kThreads>& shared,
   uint32_t low;
   uint32_t high;
   ReadExtremes(histogram, low, high);
+  if (low == high) {  // all keys are equal; counting them would serialise on one bin
+    __syncthreads();
+    PlaceTies(shared, candidates, count, low, 0, k, deterministic, selected);
+    __syncthreads();
+    return;
+  }
   uint32_t above = 0;
   uint32_t range;
   int shift;
@@ -135,23 +163,14 @@ __device__ __forceinline__ void SelectCandidates(SelectShared<kThreads>& shared,
       selected[atomicAdd(&shared.above_cursor, 1u)] = candidate.position;
     } else if (close) {
       shared.close[atomicAdd(&shared.close_count, 1u)] = candidate;
-    } else if (!deterministic) {
-      const uint32_t tie = atomicAdd(&shared.tie_cursor, 1u);
-      if (tie < wanted) selected[first + tie] = candidate.position;
     }
   }
   __syncthreads();
   ClearBins(histogram);
   if (close && !whole) PlaceClose(shared, first, wanted, selected);
-  if (!close && !whole && deterministic) {
+  if (!close && !whole) {
     __syncthreads();
-    const uint32_t lowest = LowestTies(histogram, candidates, count, edge, wanted);
-    for (int32_t i = thread; i < count; i += kThreads) {
-      const Candidate candidate = candidates[i];
-      if (candidate.key == edge && ~candidate.position >= lowest) {
-        selected[first + atomicAdd(&shared.tie_cursor, 1u)] = candidate.position;
-      }
-    }
+    PlaceTies(shared, candidates, count, edge, first, wanted, deterministic, selected);
   }
   __syncthreads();
 }

@@ -40,7 +40,7 @@ struct TopKBatch {
   // Of a row shared by several blocks: survivors [rows, split, capacity] and their counts [rows,
   // split].
   Candidate* survivors = nullptr;
-  int32_t* survivor_counts = nullptr;
+  uint32_t* survivor_counts = nullptr;
 };
 
 }  // namespace winnow::cuda

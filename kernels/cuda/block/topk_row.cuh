@@ -24,6 +24,11 @@ struct RowWindow {
   int32_t pool_threshold = 0;    // longer rows are shared by several blocks
 };
 
+// Blocks that share a row of this window.
+__device__ __forceinline__ int32_t PartsOf(const TopKBatch& batch, const RowWindow& window) {
+  return window.length > window.pool_threshold ? batch.split : 1;
+}
+
 // What writing a row's results needs. Lives in shared memory: it is used once, at the end.
 struct RowOutput {
   int32_t* indices;  // of this row; null: not wanted
@@ -108,47 +113,65 @@ __device__ __forceinline__ RowWindow OpenWindow(const TopKBatch& batch, const To
   return window;
 }
 
-// Opens row `row` of `segment`; `output` is filled by the reporter alone.
-template <typename Bits>
-__device__ __forceinline__ RowWindow OpenSegmentRow(const TopKBatch& batch,
-                                                    const TopKSegment& segment, int32_t row,
-                                                    bool reporter, RowOutput& output) {
+// A row as OpenRow finds it. All of it is uniform over the block.
+struct OpenedRow {
+  RowWindow window;
   PageRow pages;
   int32_t offset = 0;
-  const RowWindow window = OpenWindow<Bits>(batch, segment, row, reporter, pages, offset);
-  if (!reporter) return window;
-  output.indices =
-      segment.indices == nullptr ? nullptr : segment.indices + row * segment.indices_row_stride;
-  output.slots =
-      segment.slots == nullptr ? nullptr : segment.slots + row * segment.slots_row_stride;
-  output.values = segment.values == nullptr
-                      ? nullptr
-                      : static_cast<Bits*>(segment.values) + row * segment.values_row_stride;
-  output.scores = window.scores;
-  output.report = segment.report;
-  output.length = window.length;
-  output.offset = offset;
-  output.row = row;
-  output.pages = pages;
-  PrefetchPages(pages, window.length);
-  return window;
-}
+  int32_t segment = 0;  // of the launch
+  int32_t row = 0;      // of the segment
+};
 
-// Finds row `launch_row` of the launch, opens it, and leaves `output` to one thread to fill: valid
-// after the block's next barrier. All threads of the block call it. Exactly one block of those that
-// share a row says `reporting`.
+// Finds row `launch_row` of the launch and opens it. All threads of the block call it. Exactly one
+// block of those that share a row says `reporting`.
 template <typename Score>
-__device__ __forceinline__ RowWindow OpenRow(const TopKBatch& batch, int32_t launch_row,
-                                             bool reporting, RowOutput& output) {
+__device__ __forceinline__ OpenedRow OpenRow(const TopKBatch& batch, int32_t launch_row,
+                                             bool reporting) {
   using Bits = typename Score::Bits;
   const bool reporter = reporting && threadIdx.x == 0;
+  OpenedRow opened;
+  opened.row = launch_row;
   // Two calls, so that the single segment is read from the parameters and not through a pointer.
   if (batch.segment_count == 1) {
-    return OpenSegmentRow<Bits>(batch, batch.segment, launch_row, reporter, output);
+    opened.window =
+        OpenWindow<Bits>(batch, batch.segment, launch_row, reporter, opened.pages, opened.offset);
+    return opened;
   }
-  const int32_t index = batch.row_segments[launch_row];
-  return OpenSegmentRow<Bits>(batch, batch.segments[index], launch_row - batch.first_rows[index],
-                              reporter, output);
+  opened.segment = batch.row_segments[launch_row];
+  opened.row = launch_row - batch.first_rows[opened.segment];
+  opened.window = OpenWindow<Bits>(batch, batch.segments[opened.segment], opened.row, reporter,
+                                   opened.pages, opened.offset);
+  return opened;
+}
+
+// Notes where the results of an opened row go, and asks for its page ids. One thread of one block
+// calls it; valid after the block's next barrier.
+template <typename Score>
+__device__ __forceinline__ void FillOutput(const TopKBatch& batch, const OpenedRow& opened,
+                                           RowOutput& output) {
+  using Bits = typename Score::Bits;
+  const auto fill = [&](const TopKSegment& segment) {
+    const int64_t row = opened.row;
+    output.indices =
+        segment.indices == nullptr ? nullptr : segment.indices + row * segment.indices_row_stride;
+    output.slots =
+        segment.slots == nullptr ? nullptr : segment.slots + row * segment.slots_row_stride;
+    output.values = segment.values == nullptr
+                        ? nullptr
+                        : static_cast<Bits*>(segment.values) + row * segment.values_row_stride;
+    output.report = segment.report;
+  };
+  if (batch.segment_count == 1) {
+    fill(batch.segment);
+  } else {
+    fill(batch.segments[opened.segment]);
+  }
+  output.scores = opened.window.scores;
+  output.length = opened.window.length;
+  output.offset = opened.offset;
+  output.row = opened.row;
+  output.pages = opened.pages;
+  PrefetchPages(opened.pages, opened.window.length);
 }
 
 }  // namespace winnow::cuda

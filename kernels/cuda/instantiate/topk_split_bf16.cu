@@ -5,8 +5,8 @@
 namespace winnow::cuda {
 
 TopKKernels SplitKernelsBfloat16(int32_t max_results) {
-  return max_results == 512 ? MakeSplitKernels<Bfloat16Score, SharedShape<512>>()
-                            : MakeSplitKernels<Bfloat16Score, SharedShape<kMaxK>>();
+  return max_results == 512 ? MakeSplitKernels<Bfloat16Score, SliceShape<512>>()
+                            : MakeSplitKernels<Bfloat16Score, SliceShape<kMaxK>>();
 }
 
 }  // namespace winnow::cuda

@@ -30,8 +30,9 @@ __global__ void __launch_bounds__(kExactThreads)
   ClearBins(shared.histogram);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
-  const RowWindow window =
-      OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
+  const OpenedRow opened = OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true);
+  const RowWindow& window = opened.window;
+  if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
   __syncthreads();
   if (window.length <= batch.k) {
     WriteShortRow<Score>(batch, shared.finish, shared.histogram, shared.scratch);

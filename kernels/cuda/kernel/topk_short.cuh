@@ -14,6 +14,7 @@
 #include "kernels/cuda/block/finish_row.cuh"
 #include "kernels/cuda/block/scan_row.cuh"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
+#include "kernels/cuda/primitives/kernel_parameters.cuh"
 #include "kernels/cuda/primitives/shared_memory.cuh"
 
 namespace winnow::cuda {
@@ -33,7 +34,7 @@ __device__ __forceinline__ uint32_t RegisterThreshold(ScanShared<Shape>& shared,
   constexpr int kScores = Shape::kLoads * Score::kPerVector;  // of a thread
   constexpr int kChoices = kScores / kSamples < 4 ? kScores / kSamples : 4;
   // A hashed choice among a few places of the thread, so that no period of the data can hide.
-  const uint32_t hash = HashOf(threadIdx.x);
+  const uint32_t hash = HashOf(ThreadIndex());
   uint32_t keys[kSamples];
 #pragma unroll
   for (int sample = 0; sample < kSamples; ++sample) {
@@ -62,15 +63,17 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     TopKShort(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<ShortShared<Shape>>();
   ClearScan(shared.scan);
+  TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
-  const RowWindow window =
-      OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
+  const OpenedRow opened = OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true);
+  const RowWindow& window = opened.window;
+  if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
   const RowVectors<Score> row(window.scores, window.length);
   const bool selects = window.length > batch.k;
-  int32_t tile = static_cast<int32_t>(threadIdx.x >> 5);
+  int32_t tile = ThreadIndex() >> 5;
   Tile<Shape> held;
-  if (selects) LoadTile(row, tile, held);
+  if (selects) LoadTile<true>(row, tile, held);
   __syncthreads();
   if (!selects) {
     WriteShortRow<Score>(batch, shared.finish, shared.scan.select.histogram,
@@ -84,21 +87,16 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     threshold.key = RegisterThreshold<Score>(shared.scan, held, window.length, k);
   }
   const int32_t tiles = TileCount<Score, Shape>(row);
-  uint32_t highest = 0;
-  for (;;) {
-    bool complete = true;
-    while (tile < tiles) {
-      complete = AppendTile(shared.scan, row, held, tile, threshold, highest);
-      if (!complete) break;
-      tile += Shape::kWarps;
-      if (tile < tiles) LoadTile(row, tile, held);
-    }
-    ShareExtremes(shared.scan.select.histogram, threshold.key, highest);
-    if (!__syncthreads_or(!complete)) break;
-    threshold = MakeRoom(shared.scan, k, batch.deterministic);
-  }
-  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates,
-                   static_cast<int32_t>(shared.scan.count));
+  const int32_t count = CollectCandidates(
+      shared.scan, row, threshold, k, batch.deterministic, [&](const Threshold& current) {
+        while (tile < tiles) {
+          if (!AppendTile(shared.scan, row, held, tile, current)) return false;
+          tile += Shape::kWarps;
+          if (tile < tiles) LoadTile<true>(row, tile, held);
+        }
+        return true;
+      });
+  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
 }
 
 }  // namespace winnow::cuda

@@ -16,56 +16,52 @@
 #include "kernels/cuda/block/gather_survivors.cuh"
 #include "kernels/cuda/block/scan_row.cuh"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
+#include "kernels/cuda/primitives/kernel_parameters.cuh"
 #include "kernels/cuda/primitives/shared_memory.cuh"
 
 namespace winnow::cuda {
-
-// Blocks that share a row of this window.
-__device__ __forceinline__ int32_t PartsOf(const TopKBatch& batch, const RowWindow& window) {
-  return window.length > window.pool_threshold ? batch.split : 1;
-}
-
-template <typename Shape>
-struct SplitScanShared {
-  ScanShared<Shape> scan;
-  RowOutput unused;  // the second kernel opens the outputs
-};
 
 // batch.split blocks of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
 template <typename Score, typename Shape>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
     TopKSplitScan(const __grid_constant__ TopKBatch batch) {
-  auto& shared = DynamicShared<SplitScanShared<Shape>>();
-  ClearScan(shared.scan);
+  auto& shared = DynamicShared<ScanShared<Shape>>();
+  ClearScan(shared);
+  TouchParameters(batch);
   WaitForPredecessor();
   ReleaseSuccessor();  // the selecting kernel needs no more room than is left beside this one
   const int32_t launch_row = static_cast<int32_t>(blockIdx.x) / batch.split;
   const int32_t part = static_cast<int32_t>(blockIdx.x) % batch.split;
-  const RowWindow window = OpenRow<Score>(batch, launch_row, false, shared.unused);
+  const RowWindow window = OpenRow<Score>(batch, launch_row, false).window;
   const int32_t parts = PartsOf(batch, window);
-  if (window.length <= batch.k || part >= parts) return;
+  if (window.length <= batch.k || part >= parts) {
+    if (ThreadIndex() == 0) batch.survivor_counts[blockIdx.x] = 0;
+    return;
+  }
   __syncthreads();
   const RowVectors<Score> row(window.scores, window.length);
   const uint32_t k = static_cast<uint32_t>(batch.k);
   Threshold threshold{Score::kNegativeInfinityKey};
   if (window.length > Shape::kCapacity) {
-    threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.scan.select.histogram, row, k);
+    threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.select.histogram, row, k);
   }
   const int32_t tiles = TileCount<Score, Shape>(row);
-  const ScanResult result =
-      ScanSlice<Score>(shared.scan, row, part * tiles / parts, (part + 1) * tiles / parts,
-                       threshold, k, batch.deterministic);
-  const int64_t list = static_cast<int64_t>(launch_row) * batch.split + part;
-  Candidate* const survivors = batch.survivors + list * Shape::kCapacity;
-  for (int32_t i = threadIdx.x; i < result.count; i += Shape::kThreads) {
-    survivors[i] = shared.scan.candidates[i];
+  const int32_t count =
+      ScanSlice<Score>(shared, row, part * tiles / parts, (part + 1) * tiles / parts, threshold, k,
+                       batch.deterministic);
+  Candidate* const survivors =
+      batch.survivors + static_cast<int64_t>(blockIdx.x) * Shape::kCapacity;
+  for (int32_t i = ThreadIndex(); i < count; i += Shape::kThreads) {
+    survivors[i] = shared.candidates[i];
   }
-  if (threadIdx.x == 0) batch.survivor_counts[list] = result.count;
+  if (ThreadIndex() == 0) batch.survivor_counts[blockIdx.x] = count;
 }
 
 template <typename Shape>
 struct SplitSelectShared {
-  GatherShared<Shape> gather;
+  Candidate candidates[Shape::kCapacity];
+  SelectShared<Shape::kThreads> select;
+  PartsShared parts;
   FinishShared<Shape::kMaxResults> finish;
 };
 
@@ -74,22 +70,33 @@ template <typename Score, typename Shape>
 __global__ void __launch_bounds__(Shape::kThreads)
     TopKSplitSelect(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<SplitSelectShared<Shape>>();
-  ClearBins(shared.gather.select.histogram);
+  ClearBins(shared.select.histogram);
+  TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
   const int32_t launch_row = static_cast<int32_t>(blockIdx.x);
-  const RowWindow window = OpenRow<Score>(batch, launch_row, true, shared.finish.output);
+  const int64_t first_list = static_cast<int64_t>(launch_row) * batch.split;
+  // Also the counts of parts that the row turns out not to have: they wait for memory together with
+  // its length.
+  if (ThreadIndex() < batch.split) {
+    shared.parts.counts[ThreadIndex()] = batch.survivor_counts[first_list + ThreadIndex()];
+  }
+  const OpenedRow opened = OpenRow<Score>(batch, launch_row, true);
+  const RowWindow& window = opened.window;
+  if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
   __syncthreads();
   if (window.length <= batch.k) {
-    WriteShortRow<Score>(batch, shared.finish, shared.gather.select.histogram,
-                         reinterpret_cast<uint64_t*>(shared.gather.candidates));
+    WriteShortRow<Score>(batch, shared.finish, shared.select.histogram,
+                         reinterpret_cast<uint64_t*>(shared.candidates));
     return;
   }
-  const int64_t list = static_cast<int64_t>(launch_row) * batch.split;
-  const int32_t count = GatherSurvivors(shared.gather, batch.survivors + list * Shape::kCapacity,
-                                        batch.survivor_counts + list, PartsOf(batch, window),
-                                        static_cast<uint32_t>(batch.k), batch.deterministic);
-  FinishRow<Score>(batch, shared.finish, shared.gather.select, shared.gather.candidates, count);
+  const Candidate* const lists = batch.survivors + first_list * Shape::kCapacity;
+  const int32_t count = GatherSurvivors<Shape>(
+      shared.select, shared.parts, shared.candidates, PartsOf(batch, window),
+      static_cast<uint32_t>(batch.k), batch.deterministic, [&](int32_t part, uint32_t) {
+        return lists + static_cast<int64_t>(part) * Shape::kCapacity;
+      });
+  FinishRow<Score>(batch, shared.finish, shared.select, shared.candidates, count);
 }
 
 }  // namespace winnow::cuda

@@ -12,6 +12,7 @@
 #include "kernels/cuda/block/finish_row.cuh"
 #include "kernels/cuda/block/scan_row.cuh"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
+#include "kernels/cuda/primitives/kernel_parameters.cuh"
 #include "kernels/cuda/primitives/shared_memory.cuh"
 
 namespace winnow::cuda {
@@ -28,10 +29,12 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     TopKStream(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<StreamShared<Shape>>();
   ClearScan(shared.scan);
+  TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
-  const RowWindow window =
-      OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true, shared.finish.output);
+  const OpenedRow opened = OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true);
+  const RowWindow& window = opened.window;
+  if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
   __syncthreads();
   if (window.length <= batch.k) {
     WriteShortRow<Score>(batch, shared.finish, shared.scan.select.histogram,
@@ -44,9 +47,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   if (window.length > Shape::kCapacity) {
     threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.scan.select.histogram, row, k);
   }
-  const ScanResult result = ScanSlice<Score>(shared.scan, row, 0, TileCount<Score, Shape>(row),
-                                             threshold, k, batch.deterministic);
-  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, result.count);
+  const int32_t count = ScanSlice<Score>(shared.scan, row, 0, TileCount<Score, Shape>(row),
+                                         threshold, k, batch.deterministic);
+  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
 }
 
 }  // namespace winnow::cuda

@@ -30,6 +30,7 @@ TopKKernels ShortKernels(DType dtype, int32_t max_results, int32_t loads);
 // max_results 512 or 2048; loads 4, or 8 for float32.
 TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads);
 TopKKernels SplitKernels(DType dtype, int32_t max_results, int32_t loads);
+TopKKernels ClusterKernels(DType dtype, int32_t max_results);
 
 }  // namespace winnow::cuda
 

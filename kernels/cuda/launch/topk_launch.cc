@@ -47,6 +47,8 @@ TopKKernels KernelsFor(DType dtype, const TopKPolicy& policy) {
       return StreamKernels(dtype, policy.max_results, policy.loads);
     case TopKRoute::kSplit:
       return SplitKernels(dtype, policy.max_results, policy.loads);
+    case TopKRoute::kCluster:
+      return ClusterKernels(dtype, policy.max_results);
     case TopKRoute::kShort:
       return ShortKernels(dtype, policy.max_results, policy.loads);
     case TopKRoute::kExact:
@@ -112,39 +114,46 @@ TopKBatch MakeBatch(const TopKParams& params, const TopKLayout& layout, std::byt
   batch.split = layout.policy.split;
   if (layout.kernels.capacity > 0) {
     batch.survivors = reinterpret_cast<Candidate*>(workspace + layout.survivors_at);
-    batch.survivor_counts = reinterpret_cast<int32_t*>(workspace + layout.counts_at);
+    batch.survivor_counts = reinterpret_cast<uint32_t*>(workspace + layout.counts_at);
   }
   return batch;
 }
 
 cudaError_t LaunchOne(const LaunchContext& context, const TopKKernel& kernel, int64_t blocks,
-                      const TopKBatch& batch) {
+                      int32_t cluster_size, const TopKBatch& batch) {
   return LaunchKernel(kernel.function,
                       {.blocks = blocks,
                        .threads = kernel.threads,
                        .shared_bytes = kernel.shared_bytes,
+                       .cluster_size = cluster_size,
                        .dependent = context.dependent_launch},
                       context.stream, batch);
 }
 
-cudaError_t AllowShared(const TopKKernel& kernel) {
+// Lets a kernel use the shared memory, and on devices that have it the cluster size, that it needs.
+cudaError_t Allow(const TopKKernel& kernel, bool clusters) {
   if (kernel.function == nullptr) return cudaSuccess;
-  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
-                              cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
+  const void* const function = reinterpret_cast<const void*>(kernel.function);
+  const cudaError_t error = cudaFuncSetAttribute(
+      function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
+  if (error != cudaSuccess || !clusters) return error;
+  return cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
 }  // namespace
 
-cudaError_t PrepareTopK() {
+cudaError_t PrepareTopK(const DeviceTraits& traits) {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
-    for (const TopKRoute route :
-         {TopKRoute::kExact, TopKRoute::kShort, TopKRoute::kStream, TopKRoute::kSplit}) {
+    for (int32_t route = 0; route < kTopKRouteCount; ++route) {
+      const bool clusters = static_cast<TopKRoute>(route) == TopKRoute::kCluster;
+      if (clusters && traits.max_cluster_size == 0) continue;
       for (const int32_t max_results : {512, kMaxK}) {
         for (const int32_t loads : {1, 2, 4, 8}) {
-          const TopKKernels kernels =
-              KernelsFor(dtype, {.route = route, .max_results = max_results, .loads = loads});
+          const TopKKernels kernels = KernelsFor(
+              dtype,
+              {.route = static_cast<TopKRoute>(route), .max_results = max_results, .loads = loads});
           for (const TopKKernel& kernel : {kernels.first, kernels.second}) {
-            if (const cudaError_t error = AllowShared(kernel); error != cudaSuccess) return error;
+            if (const auto error = Allow(kernel, clusters); error != cudaSuccess) return error;
           }
         }
       }
@@ -179,10 +188,11 @@ cudaError_t LaunchTopK(const LaunchContext& context, const TopKPolicy& policy,
       error != cudaSuccess) {
     return error;
   }
+  const int32_t cluster_size = policy.route == TopKRoute::kCluster ? policy.split : 1;
   const cudaError_t error =
-      LaunchOne(context, layout.kernels.first, layout.rows * policy.split, batch);
+      LaunchOne(context, layout.kernels.first, layout.rows * policy.split, cluster_size, batch);
   if (error != cudaSuccess || layout.kernels.second.function == nullptr) return error;
-  return LaunchOne(context, layout.kernels.second, layout.rows, batch);
+  return LaunchOne(context, layout.kernels.second, layout.rows, 1, batch);
 }
 
 }  // namespace winnow::cuda

@@ -16,9 +16,9 @@
 
 namespace winnow::cuda {
 
-// Lets the kernels use the shared memory that they need on the current device. Once for each
-// device, before the first LaunchTopK on it.
-cudaError_t PrepareTopK();
+// Lets the kernels use the shared memory and the cluster sizes that they need on the current
+// device, whose traits are given. Once for each device, before the first LaunchTopK on it.
+cudaError_t PrepareTopK(const DeviceTraits& traits);
 
 // Bytes of workspace that LaunchTopK needs for these segments.
 int64_t TopKWorkspaceBytes(const DeviceTraits& traits, const TopKParams& params,

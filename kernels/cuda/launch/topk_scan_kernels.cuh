@@ -15,6 +15,10 @@ using SharedShape = ScanShape<kMaxResults, 512, 4, 2>;  // two blocks on a multi
 template <int kMaxResults>
 using DeepShape = ScanShape<kMaxResults, 512, 8, 1>;  // one, with twice the loads in flight
 
+// A split row has a multiprocessor for each of its blocks.
+template <int kMaxResults>
+using SliceShape = ScanShape<kMaxResults, 512, 4, 1>;
+
 template <typename Score, typename Shape>
 TopKKernels MakeStreamKernels() {
   TopKKernels kernels;
@@ -28,7 +32,7 @@ TopKKernels MakeSplitKernels() {
   using SelectShape = SharedShape<Shape::kMaxResults>;
   static_assert(SelectShape::kCapacity == Shape::kCapacity);
   TopKKernels kernels;
-  kernels.first = {TopKSplitScan<Score, Shape>, Shape::kThreads, sizeof(SplitScanShared<Shape>)};
+  kernels.first = {TopKSplitScan<Score, Shape>, Shape::kThreads, sizeof(ScanShared<Shape>)};
   kernels.second = {TopKSplitSelect<Score, SelectShape>, SelectShape::kThreads,
                     sizeof(SplitSelectShared<SelectShape>)};
   kernels.capacity = Shape::kCapacity;

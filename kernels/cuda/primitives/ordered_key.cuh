@@ -57,14 +57,18 @@ struct Float32Score {
     return key <= kNegativeInfinityKey ? 0xff800000u : BitsOfKey(key);
   }
 
-  // Adds to `mask` a bit for each of the word's scores that passes; MaskElement says which bit.
+  // Adds to `mask` a bit for each of the word's scores that passes; TilePosition says for
+  // which score a bit stands.
   static __device__ __forceinline__ void AtLeastMask(uint32_t& mask, uint32_t word, int word_index,
                                                      uint32_t threshold) {
     SetBitIfAtLeast(mask, word, threshold, 1u << word_index);
   }
 
-  // Score number (within the thread's words) that a mask bit stands for.
-  static __device__ __forceinline__ int MaskElement(int bit) { return bit; }
+  // Where the score of a mask bit lies, counted from the thread's first score, when the thread's
+  // vectors are 32 vectors apart.
+  static __device__ __forceinline__ int TilePosition(int bit) {
+    return (bit >> 2) * (32 * kPerVector) + (bit & 3);
+  }
 };
 
 // Keys have 16 bits: those of the float32 of the same value, without the lower half.
@@ -104,7 +108,10 @@ struct Bfloat16Score {
 #endif
   }
 
-  static __device__ __forceinline__ int MaskElement(int bit) { return 2 * (bit & 15) + (bit >> 4); }
+  static __device__ __forceinline__ int TilePosition(int bit) {
+    const int word = bit & 15;
+    return (word >> 2) * (32 * kPerVector) + 2 * (word & 3) + (bit >> 4);
+  }
 };
 
 }  // namespace winnow::cuda

@@ -69,14 +69,19 @@ __device__ __forceinline__ void PrefetchPages(const PageRow& pages, int32_t leng
                static_cast<uint32_t>(aligned_end - aligned_begin));
 }
 
-// Slot of `position` (not negative); kPaddingIndex, with the fault reported, where there is none.
-__device__ __forceinline__ int32_t SlotOf(const PageRow& pages, int32_t position, int32_t row,
-                                          SegmentReport* report) {
+// The id of the page that holds `position`; -1, which is no id, where there is none to read.
+__device__ __forceinline__ int32_t PageIdOf(const PageRow& pages, int32_t position) {
   const int32_t column = position >> pages.page_shift;
-  if (column >= pages.columns) return kPaddingIndex;
-  const int32_t id = __ldg(pages.ids + column);
+  return column < 0 || column >= pages.columns ? -1 : __ldg(pages.ids + column);
+}
+
+// Slot of `position` in page `id`; kPaddingIndex, with the fault reported, when the id is out of
+// range.
+__device__ __forceinline__ int32_t SlotOf(const PageRow& pages, int32_t position, int32_t id,
+                                          int32_t row, SegmentReport* report) {
   if (static_cast<uint32_t>(id) >= pages.id_limit) {
-    ReportFault(report, FaultKind::kPageIdOutOfRange, row, column, id, pages.id_limit);
+    ReportFault(report, FaultKind::kPageIdOutOfRange, row, position >> pages.page_shift, id,
+                pages.id_limit);
     return kPaddingIndex;
   }
   const uint32_t offset = static_cast<uint32_t>(position) & ((1u << pages.page_shift) - 1u);

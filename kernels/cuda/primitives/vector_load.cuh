@@ -28,6 +28,20 @@ __device__ __forceinline__ Vector16 LoadStreaming(const void* address) {
   return vector;
 }
 
+// As LoadStreaming, but kept in L1.
+__device__ __forceinline__ Vector16 LoadReused(const void* address) {
+  Vector16 vector;
+#ifdef __CUDA_ARCH__
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(vector.words[0]), "=r"(vector.words[1]), "=r"(vector.words[2]),
+                 "=r"(vector.words[3])
+               : "l"(address));
+#else
+  vector = *static_cast<const Vector16*>(address);
+#endif
+  return vector;
+}
+
 // Asks for `bytes` (a multiple of 16) at a 16-byte aligned address to be brought into L2. A hint.
 __device__ __forceinline__ void PrefetchToL2(const void* address, uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -41,12 +55,12 @@ __device__ __forceinline__ void PrefetchToL2(const void* address, uint32_t bytes
 template <typename Score>
 class RowVectors {
  public:
-  using Bits = typename Score::Bits;
+  using Element = typename Score::Bits;
   static constexpr int kPerVector = Score::kPerVector;
 
   __device__ __forceinline__ RowVectors(const void* scores, int32_t length)
       : length_(length),
-        lead_(static_cast<int32_t>((reinterpret_cast<uintptr_t>(scores) & 15) / sizeof(Bits))),
+        lead_(static_cast<int32_t>((reinterpret_cast<uintptr_t>(scores) & 15) / sizeof(Element))),
         base_(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(scores) &
                                             ~static_cast<uintptr_t>(15))) {}
 
@@ -62,26 +76,33 @@ class RowVectors {
     return FirstPosition(first) >= 0 && FirstPosition(first + count) <= length_;
   }
 
-  // `vector` must be inside.
+  // The bits of one score of the row.
+  __device__ __forceinline__ uint32_t Bits(uint32_t position) const {
+    return __ldg(reinterpret_cast<const Element*>(base_) + lead_ + position);
+  }
+  // `vector` must be inside. kReuse: keep it in L1.
+  template <bool kReuse = false>
   __device__ __forceinline__ Vector16 LoadInside(int32_t vector) const {
-    return LoadStreaming(base_ + 16 * static_cast<int64_t>(vector));
+    const char* const address = base_ + 16 * static_cast<int64_t>(vector);
+    return kReuse ? LoadReused(address) : LoadStreaming(address);
   }
   // Any vector, also one beyond the row.
+  template <bool kReuse = false>
   __device__ __forceinline__ Vector16 Load(int32_t vector) const {
-    return Inside(vector, 1) ? LoadInside(vector) : LoadPartly(vector);
+    return Inside(vector, 1) ? LoadInside<kReuse>(vector) : LoadPartly(vector);
   }
 
  private:
   __device__ __forceinline__ Vector16 LoadPartly(int32_t vector) const {
     Vector16 result = {{0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu}};
     const int32_t first = FirstPosition(vector);
-    const Bits* source =
-        reinterpret_cast<const Bits*>(base_) + static_cast<int64_t>(vector) * kPerVector;
+    const Element* source =
+        reinterpret_cast<const Element*>(base_) + static_cast<int64_t>(vector) * kPerVector;
 #pragma unroll
     for (int element = 0; element < kPerVector; ++element) {
       if (first + element < 0 || first + element >= length_) continue;
       const uint32_t bits = __ldg(source + element);
-      if constexpr (sizeof(Bits) == 4) {
+      if constexpr (sizeof(Element) == 4) {
         result.words[element] = bits;
       } else {
         uint32_t& word = result.words[element / 2];

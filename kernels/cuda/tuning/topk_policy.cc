@@ -10,34 +10,52 @@ namespace {
 
 // Results of the smaller kernels, whose candidate buffer leaves more shared memory to a neighbour.
 constexpr int32_t kFewResults = 512;
+// Scores that the threads of the short route hold at most.
+constexpr int32_t kMaxHeld = 16384;
 // One block reads up to here as fast as several that have to bring their survivors together.
 constexpr int32_t kMinSharedLength = 16384;
-// Scores below which a block of a shared row has too little to do.
-constexpr int32_t kMinSlice = 4096;
-// Blocks that may share a row; kMaxParts of gather_survivors.cuh.
-constexpr int32_t kMaxSplit = 256;
-// From this length on a row is worth sharing even when the rows alone fill a quarter of the device.
-constexpr int32_t kVeryLong = 262144;
-// A slice from here on pays for twice the loads in flight with one block on a multiprocessor.
-constexpr int32_t kDeepSlice = 65536;
+// With enough rows to keep half of a cluster's blocks busy anyway, up to here.
+constexpr int32_t kMinSharedLengthOfMany = 32768;
+constexpr int64_t kManyRows = 16;
+// The larger kernels have a multiprocessor to themselves, and then only clusters of 4 fit 16 rows
+// or more at once; those win from here on.
+constexpr int32_t kMinSharedLengthOfManyLargeResults = 131072;
+// Scores that a block of a split row should have.
+constexpr int32_t kSlice = 8192;
+// Blocks that may share a row; below kMaxParts of gather_survivors.cuh.
+constexpr int32_t kMaxSplit = 64;
+// Rows longer than it are read faster by more blocks than a cluster has, as long as the device has
+// 32 for each.
+constexpr int32_t kMaxClusterLength = 262144;
+constexpr int32_t kMinSplit = 32;
 
 int32_t SplitFor(const DeviceTraits& traits, const TopKWork& work) {
   const int64_t blocks_per_row = traits.multiprocessors / std::max<int64_t>(work.rows, 1);
-  if (4 * work.rows > traits.multiprocessors && work.max_length < kVeryLong) return 1;
-  const int64_t split = std::min<int64_t>(blocks_per_row, work.max_length / kMinSlice);
+  const int64_t split = std::min<int64_t>(blocks_per_row, work.max_length / kSlice);
   return static_cast<int32_t>(std::clamp<int64_t>(split, 1, kMaxSplit));
+}
+
+// Blocks of the cluster that shares a row: as many as leave every row its cluster at once; 0 where
+// the device places none.
+int32_t ClusterFor(const DeviceTraits& traits, const TopKWork& work) {
+  if (traits.clusters_of_8 == 0) return 0;
+  if (work.rows <= traits.clusters_of_16) return 16;
+  return work.k > kFewResults && work.rows > traits.clusters_of_8 ? 4 : 8;
+}
+
+bool ClusterPays(const DeviceTraits& traits, const TopKWork& work) {
+  if (ClusterFor(traits, work) == 0 || work.rows > traits.clusters_of_8_shared) return false;
+  if (work.rows < kManyRows) return work.max_length > kMinSharedLength;
+  return work.max_length >
+         (work.k > kFewResults ? kMinSharedLengthOfManyLargeResults - 1 : kMinSharedLengthOfMany);
 }
 
 // Vectors in a tile: 8 where a block has its multiprocessor to itself. A bfloat16 tile of 4 holds
 // as many scores as the mask of a thread has bits.
 int32_t LoadsFor(const DeviceTraits& traits, const TopKWork& work, int32_t split) {
   if (work.dtype == DType::kBfloat16) return 4;
-  const bool alone = work.rows * split <= traits.multiprocessors;
-  return alone && work.max_length / split >= kDeepSlice ? 8 : 4;
+  return work.rows * split <= traits.multiprocessors ? 8 : 4;
 }
-
-// Scores that the threads of the short route hold at most.
-constexpr int32_t kMaxHeld = 16384;
 
 // Vectors of each of 512 threads that hold a row of the length: a power of two.
 int32_t LoadsToHold(const TopKWork& work) {
@@ -66,6 +84,11 @@ TopKPolicy PolicyForRoute(TopKRoute route, const DeviceTraits& traits, const Top
     case TopKRoute::kStream:
       policy.loads = LoadsFor(traits, work, 1);
       break;
+    case TopKRoute::kCluster:
+      policy.split = ClusterFor(traits, work);
+      if (policy.split < 2) return PolicyForRoute(TopKRoute::kExact, traits, work);
+      policy.loads = 4;
+      break;
     case TopKRoute::kSplit:
       // A route that is asked for has rows to share, whatever the length says.
       policy.split = std::max(2, SplitFor(traits, work));
@@ -78,10 +101,11 @@ TopKPolicy PolicyForRoute(TopKRoute route, const DeviceTraits& traits, const Top
 
 TopKPolicy ChooseTopKPolicy(const DeviceTraits& traits, const TopKWork& work) {
   if (work.max_length <= kMaxHeld) return PolicyForRoute(TopKRoute::kShort, traits, work);
-  const bool shares = work.planned || SplitFor(traits, work) > 1;
-  if (shares && work.max_length > kMinSharedLength) {
-    return PolicyForRoute(TopKRoute::kSplit, traits, work);
+  const bool splits = SplitFor(traits, work) >= kMinSplit && work.max_length > kMaxClusterLength;
+  if (!splits && ClusterPays(traits, work)) {
+    return PolicyForRoute(TopKRoute::kCluster, traits, work);
   }
+  if (splits || work.planned) return PolicyForRoute(TopKRoute::kSplit, traits, work);
   return PolicyForRoute(TopKRoute::kStream, traits, work);
 }
 
@@ -95,6 +119,8 @@ std::string ToString(TopKRoute route) {
       return "stream";
     case TopKRoute::kSplit:
       return "split";
+    case TopKRoute::kCluster:
+      return "cluster";
   }
   return "unknown";
 }

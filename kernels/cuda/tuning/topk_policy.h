@@ -13,12 +13,13 @@
 namespace winnow::cuda {
 
 enum class TopKRoute : int32_t {
-  kExact = 0,   // one block a row, which it reads several times
-  kShort = 1,   // one block a row, which it holds in registers
-  kStream = 2,  // one block a row, which it reads once
-  kSplit = 3,   // several blocks a row, and a second kernel that selects
+  kExact = 0,    // one block a row, which it reads several times
+  kShort = 1,    // one block a row, which it holds in registers
+  kStream = 2,   // one block a row, which it reads once
+  kSplit = 3,    // several blocks a row, and a second kernel that selects
+  kCluster = 4,  // a cluster of blocks a row, whose first block selects
 };
-inline constexpr int32_t kTopKRouteCount = 4;
+inline constexpr int32_t kTopKRouteCount = 5;
 
 // What is known of a launch before it.
 struct TopKWork {
@@ -49,7 +50,7 @@ TopKPolicy PolicyForRoute(TopKRoute route, const DeviceTraits& traits, const Top
 // Length above which a row is worth sharing when the plan's caller leaves it to the device.
 int32_t DefaultPoolThreshold(const DeviceTraits& traits, DType dtype, int32_t k);
 
-// "exact", "short", "stream" or "split".
+// "exact", "short", "stream", "split" or "cluster".
 std::string ToString(TopKRoute route);
 // "split, max_results 512, loads 4, split 16, pool_threshold 16384, release_early".
 std::string ToString(const TopKPolicy& policy);

@@ -13,14 +13,19 @@ DeviceTraits Hopper() {
   traits.capability = 90;
   traits.multiprocessors = 132;
   traits.dependent_launch = true;
+  traits.max_cluster_size = 16;
+  traits.clusters_of_8 = 15;
+  traits.clusters_of_8_shared = 30;
+  traits.clusters_of_16 = 7;
+  traits.clusters_of_16_shared = 14;
   return traits;
 }
 
-TEST(TopKPolicyTest, FewLongRowsAreSharedByTheWholeDevice) {
+TEST(TopKPolicyTest, AVeryLongRowIsSharedByMoreBlocksThanAClusterHas) {
   const TopKPolicy policy =
       ChooseTopKPolicy(Hopper(), {.k = 512, .rows = 1, .max_length = 1 << 20});
   EXPECT_EQ(policy.route, TopKRoute::kSplit);
-  EXPECT_EQ(policy.split, 132);
+  EXPECT_EQ(policy.split, 64);
 }
 
 TEST(TopKPolicyTest, BlocksOfASharedRowNeverOutnumberTheMultiprocessors) {
@@ -33,6 +38,40 @@ TEST(TopKPolicyTest, BlocksOfASharedRowNeverOutnumberTheMultiprocessors) {
       EXPECT_GE(policy.split, 2);
     }
   }
+}
+
+TEST(TopKPolicyTest, WithoutClustersNoRowIsGivenOne) {
+  DeviceTraits traits = Hopper();
+  traits.max_cluster_size = traits.clusters_of_8 = traits.clusters_of_8_shared = 0;
+  traits.clusters_of_16 = traits.clusters_of_16_shared = 0;
+  for (int64_t rows = 1; rows <= 64; ++rows) {
+    for (int32_t length = 1024; length <= kMaxColumns; length *= 2) {
+      const TopKWork work{.k = 512, .rows = rows, .max_length = length};
+      EXPECT_NE(ChooseTopKPolicy(traits, work).route, TopKRoute::kCluster);
+      EXPECT_EQ(PolicyForRoute(TopKRoute::kCluster, traits, work).route, TopKRoute::kExact);
+    }
+  }
+}
+
+TEST(TopKPolicyTest, ClustersHaveASizeThatTheDevicePlaces) {
+  for (int64_t rows = 1; rows <= 64; ++rows) {
+    for (int32_t length = 1024; length <= kMaxColumns; length *= 2) {
+      const TopKPolicy policy = PolicyForRoute(TopKRoute::kCluster, Hopper(),
+                                               {.k = 512, .rows = rows, .max_length = length});
+      EXPECT_TRUE(policy.split == 4 || policy.split == 8 || policy.split == 16) << ToString(policy);
+    }
+  }
+}
+
+TEST(TopKPolicyTest, FewRowsGetClustersThatFitAtOnce) {
+  const auto choose = [](int64_t rows, int32_t k, int32_t length) {
+    return ChooseTopKPolicy(Hopper(), {.k = k, .rows = rows, .max_length = length});
+  };
+  EXPECT_EQ(choose(7, 512, 65536).split, 16);
+  EXPECT_EQ(choose(8, 512, 65536).split, 8);
+  EXPECT_EQ(choose(30, 512, 65536).route, TopKRoute::kCluster);
+  EXPECT_EQ(choose(30, 2048, 131072).split, 4);
+  EXPECT_EQ(choose(31, 512, 65536).route, TopKRoute::kStream);
 }
 
 TEST(TopKPolicyTest, ManyRowsAreNotShared) {
