@@ -25,6 +25,35 @@ __device__ __forceinline__ void WritePadding(const RowOutput& output, int32_t ra
   }
 }
 
+// Writes the slots of positions[i] >= 0 to places first + i * kThreads. All page ids are on their
+// way at once, and one comparison is the price of checking them all.
+template <int kThreads, int kBatch>
+__device__ __forceinline__ void WriteSlots(const RowOutput& output, int32_t first,
+                                           const int32_t (&positions)[kBatch]) {
+  uint32_t ids[kBatch];
+  uint32_t largest = 0;
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) {
+    ids[i] = positions[i] >= 0 ? PageIdOf(output.pages, positions[i]) : 0;
+  }
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) largest = max(largest, ids[i]);
+  if (__builtin_expect(IsPageId(output.pages, largest), 1)) {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      if (positions[i] < 0) continue;
+      output.slots[first + i * kThreads] = SlotOf(output.pages, positions[i], ids[i]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) {
+    if (positions[i] < 0) continue;
+    output.slots[first + i * kThreads] =
+        CheckedSlot(output.pages, positions[i], output.row, output.report);
+  }
+}
+
 // Writes results first, first + kThreads, ... of the row's `count`, kBatch of them, at the
 // positions that position_of(rank) gives. Their page ids, and their values, wait for memory
 // together. Values are read again from the row: the bits of a score, sign of zero and NaN payload
@@ -38,17 +67,7 @@ __device__ __forceinline__ void WriteResults(const RowOutput& output, int32_t fi
     const int32_t rank = first + i * kThreads;
     positions[i] = rank < count ? position_of(rank) : -1;
   }
-  if (output.slots != nullptr) {
-    int32_t ids[kBatch];
-#pragma unroll
-    for (int i = 0; i < kBatch; ++i) ids[i] = PageIdOf(output.pages, positions[i]);
-#pragma unroll
-    for (int i = 0; i < kBatch; ++i) {
-      if (positions[i] < 0) continue;
-      output.slots[first + i * kThreads] =
-          SlotOf(output.pages, positions[i], ids[i], output.row, output.report);
-    }
-  }
+  if (output.slots != nullptr) WriteSlots<kThreads>(output, first, positions);
   if (output.values != nullptr) {
     Bits values[kBatch];
 #pragma unroll

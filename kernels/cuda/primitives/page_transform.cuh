@@ -69,23 +69,35 @@ __device__ __forceinline__ void PrefetchPages(const PageRow& pages, int32_t leng
                static_cast<uint32_t>(aligned_end - aligned_begin));
 }
 
-// The id of the page that holds `position`; -1, which is no id, where there is none to read.
-__device__ __forceinline__ int32_t PageIdOf(const PageRow& pages, int32_t position) {
-  const int32_t column = position >> pages.page_shift;
-  return column < 0 || column >= pages.columns ? -1 : __ldg(pages.ids + column);
+// The id of the page that holds `position`, which is in the row: OpenPageRow has seen to it that
+// the table has its column.
+__device__ __forceinline__ uint32_t PageIdOf(const PageRow& pages, int32_t position) {
+  return static_cast<uint32_t>(__ldg(pages.ids + (position >> pages.page_shift)));
 }
 
-// Slot of `position` in page `id`; kPaddingIndex, with the fault reported, when the id is out of
-// range.
-__device__ __forceinline__ int32_t SlotOf(const PageRow& pages, int32_t position, int32_t id,
-                                          int32_t row, SegmentReport* report) {
-  if (static_cast<uint32_t>(id) >= pages.id_limit) {
-    ReportFault(report, FaultKind::kPageIdOutOfRange, row, position >> pages.page_shift, id,
-                pages.id_limit);
-    return kPaddingIndex;
-  }
+// Slot of `position` in page `id`, which is below pages.id_limit.
+__device__ __forceinline__ int32_t SlotOf(const PageRow& pages, int32_t position, uint32_t id) {
   const uint32_t offset = static_cast<uint32_t>(position) & ((1u << pages.page_shift) - 1u);
-  return static_cast<int32_t>(static_cast<uint32_t>(id) << pages.page_shift | offset);
+  return static_cast<int32_t>(id << pages.page_shift | offset);
+}
+
+// Whether a page id of the row is one that has slots.
+__device__ __forceinline__ bool IsPageId(const PageRow& pages, uint32_t id) {
+#ifdef WINNOW_CUDA_ASSUME_VALID
+  return true;
+#endif
+  return id < pages.id_limit;
+}
+
+// Slot of `position` whatever its page id; kPaddingIndex, with the fault reported, when the id is
+// out of range. A call, and rare: callers look at the largest of several ids first.
+inline __device__ __noinline__ int32_t CheckedSlot(const PageRow& pages, int32_t position,
+                                                   int32_t row, SegmentReport* report) {
+  const uint32_t id = PageIdOf(pages, position);
+  if (IsPageId(pages, id)) return SlotOf(pages, position, id);
+  ReportFaultInline(report, FaultKind::kPageIdOutOfRange, row, position >> pages.page_shift,
+                    static_cast<int32_t>(id), pages.id_limit);
+  return kPaddingIndex;
 }
 
 }  // namespace winnow::cuda
