@@ -73,8 +73,10 @@ TopKPolicy PolicyFor(const DeviceTraits& traits, const TopKParams& params,
                      absl::Span<const TopKSegment> segments) {
   const TopKWork work = WorkOf(params, segments);
   const std::optional<TopKRoute> forced = ForcedTopKRoute();
-  return forced.has_value() ? PolicyForRoute(*forced, traits, work)
-                            : ChooseTopKPolicy(traits, work);
+  if (!forced.has_value()) return ChooseTopKPolicy(traits, work);
+  TopKPolicy policy = PolicyForRoute(*forced, traits, work);
+  policy.pool_threshold = kForcedPoolThreshold;
+  return policy;
 }
 
 // How a launch will run, and where its workspace holds what.

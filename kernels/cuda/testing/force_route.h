@@ -4,6 +4,7 @@
 #ifndef WINNOW_KERNELS_CUDA_TESTING_FORCE_ROUTE_H_
 #define WINNOW_KERNELS_CUDA_TESTING_FORCE_ROUTE_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/strings/string_view.h"
@@ -15,6 +16,10 @@ namespace winnow::cuda {
 // follow it. Thread-safe.
 void ForceTopKRoute(std::optional<TopKRoute> route);
 std::optional<TopKRoute> ForcedTopKRoute();
+
+// Of a forced route that shares rows: low, so that short rows, which are quick to check, are shared
+// as well.
+inline constexpr int32_t kForcedPoolThreshold = 2500;
 
 // The route that ToString names so; nullopt for any other name.
 std::optional<TopKRoute> ParseTopKRoute(absl::string_view name);
