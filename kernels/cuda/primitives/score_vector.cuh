@@ -18,9 +18,13 @@ inline constexpr int kScoresPerVector = 16 / static_cast<int>(sizeof(Score));
 // Streamed: scores are read once, so that L1 keeps none of them.
 __device__ __forceinline__ uint4 LoadStreamed16(const void* address) {
   uint4 words;
+#ifdef __CUDA_ARCH__
   asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
       : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
       : "l"(address));
+#else
+  words = *static_cast<const uint4*>(address);
+#endif
   return words;
 }
 
