@@ -5,9 +5,11 @@
 #define WINNOW_TESTS_BENCH_CUDA_BENCH_CASE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/tuning/topk_policy.h"
 #include "tests/bench/cuda/bench_kernels.h"
 #include "winnow/kernels/dtype.h"
 
@@ -32,6 +34,8 @@ struct BenchCase {
   Cache cache = Cache::kCold;
   bool chained = true;  // launches overlap through programmatic dependent launch
   bool deterministic = false;
+  std::optional<cuda::TopKPolicy> policy;  // of kTopK; the device's choice when absent
+  bool brief = false;                      // fewer replays, and no floor
 
   // Bytes that the operation cannot avoid to move.
   int64_t ReadBytes() const;
@@ -42,6 +46,12 @@ struct BenchCase {
 
 // `group`: topk, bf16, data, blocks, ragged, publish, or all. `quick` keeps a tenth.
 std::vector<BenchCase> MakeCases(const std::string& group, bool quick);
+
+// Every top-k policy worth a try at shapes on both sides of each boundary of the device's policy,
+// and the device's own choice beside them.
+std::vector<BenchCase> MakeSweep(const cuda::DeviceTraits& traits, bool quick);
+// "cluster/16 loads 4", or "chosen".
+std::string PolicyName(const BenchCase& bench_case);
 
 }  // namespace winnow::bench
 

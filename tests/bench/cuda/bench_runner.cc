@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/launch/topk_launch.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -135,10 +136,20 @@ absl::Status BenchRunner::EnqueueTopK(const BenchCase& bench_case, std::byte* sc
     segment.slots = out;
     segment.slots_row_stride = bench_case.k;
   }
-  return device_->TopK(
-      *stream_,
-      {.dtype = bench_case.dtype, .k = bench_case.k, .deterministic = bench_case.deterministic},
-      {&segment, 1}, workspace_);
+  const TopKParams params = {
+      .dtype = bench_case.dtype, .k = bench_case.k, .deterministic = bench_case.deterministic};
+  if (!bench_case.policy.has_value()) {
+    return device_->TopK(*stream_, params, {&segment, 1}, workspace_);
+  }
+  const cuda::LaunchContext context = {.traits = device_->traits(),
+                                       .stream = stream_->get(),
+                                       .dependent_launch = bench_case.chained};
+  if (cuda::TopKWorkspaceBytes(*bench_case.policy, params, {&segment, 1}) > kWorkspaceBytes) {
+    return absl::UnimplementedError("the policy needs more workspace than there is");
+  }
+  return BenchStatus(
+      cuda::LaunchTopK(context, *bench_case.policy, params, {&segment, 1}, workspace_),
+      "launching a top-k");
 }
 
 absl::Status BenchRunner::EnqueueBlockAmax(const BenchCase& bench_case, std::byte* scores) {
@@ -250,12 +261,14 @@ absl::StatusOr<BenchResult> BenchRunner::Run(const BenchCase& bench_case) {
   if (bench_case.cache == Cache::kProduced) {
     WINNOW_ASSIGN_OR_RETURN(result.operation, TimeProduced(bench_case));
   } else {
-    WINNOW_ASSIGN_OR_RETURN(result.operation,
-                            timer_->Time(bench_case.cache == Cache::kCold, {}, [&](int32_t launch) {
-                              return Enqueue(bench_case, launch);
-                            }));
+    WINNOW_ASSIGN_OR_RETURN(
+        result.operation,
+        timer_->Time(bench_case.cache == Cache::kCold, {.replays = bench_case.brief ? 5 : 15},
+                     [&](int32_t launch) { return Enqueue(bench_case, launch); }));
   }
-  WINNOW_ASSIGN_OR_RETURN(result.floor_us, FloorOf(bench_case));
+  if (!bench_case.brief) {
+    WINNOW_ASSIGN_OR_RETURN(result.floor_us, FloorOf(bench_case));
+  }
   SegmentReport report;
   WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, &report, report_, sizeof(report)));
   WINNOW_RETURN_IF_ERROR(stream_->Synchronize());

@@ -36,6 +36,7 @@ class BenchRunner {
   absl::StatusOr<BenchResult> Run(const BenchCase& bench_case);
 
   const DeviceInfo& info() const { return device_->info(); }
+  const cuda::DeviceTraits& traits() const { return device_->traits(); }
 
  private:
   BenchRunner() = default;

@@ -1,10 +1,11 @@
 // Times the operations of the CUDA device and prints one CSV line a case, beside the floor that the
 // same run measured. README.md in tests/bench says how and what is left out.
 //
-//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish] [--quick] [--ordinal=N]
+//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish|sweep] [--quick] [--ordinal=N]
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -38,14 +39,14 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
 }
 
 void Print(const BenchCase& bench_case, const BenchResult& result) {
-  std::printf("%s,%s,%s,%d,%d,%d,%s,%s,%d,%.2f,%.2f,%lld,%lld,%.2f,%.2f\n",
+  std::printf("%s,%s,%s,%d,%d,%d,%s,%s,%d,%.2f,%.2f,%lld,%lld,%.2f,%.2f,%s\n",
               Name(bench_case.operation), std::string(Name(bench_case.dtype)).c_str(),
               Name(bench_case.data), bench_case.rows, bench_case.columns, bench_case.k,
               Name(bench_case.cache), bench_case.chained ? "chained" : "serial",
               bench_case.deterministic ? 1 : 0, result.operation.median_us, result.operation.min_us,
               static_cast<long long>(bench_case.ReadBytes()),
               static_cast<long long>(bench_case.WriteBytes()), result.floor_us,
-              result.operation.median_us / result.floor_us);
+              result.operation.median_us / result.floor_us, PolicyName(bench_case).c_str());
   std::fflush(stdout);
 }
 
@@ -67,9 +68,12 @@ int Main(int argc, char** argv) {
                info.pool_note.c_str());
   std::printf(
       "operation,dtype,data,rows,columns,k,cache,overlap,deterministic,median_us,min_us,read_bytes,"
-      "write_bytes,floor_us,ratio\n");
+      "write_bytes,floor_us,ratio,policy\n");
   int failures = 0;
-  for (const BenchCase& bench_case : MakeCases(arguments.group, arguments.quick)) {
+  const std::vector<BenchCase> cases = arguments.group == "sweep"
+                                           ? MakeSweep((*runner)->traits(), arguments.quick)
+                                           : MakeCases(arguments.group, arguments.quick);
+  for (const BenchCase& bench_case : cases) {
     const auto result = (*runner)->Run(bench_case);
     if (result.ok()) {
       Print(bench_case, *result);

@@ -44,7 +44,8 @@ def print_group(title, rows, peers):
     speedups = []
     for row in rows:
         peer = peers.get(tuple(row[name] for name in SHAPE) + (row["overlap"],))
-        comparable = peer and row["cache"] == "cold" and row["data"] == "normal"
+        comparable = (peer and row["cache"] == "cold" and row["data"] == "normal"
+                      and row["deterministic"] == "0")
         median = float(row["median_us"])
         speedup = peer[1] / median if comparable and median > 0 else None
         if speedup:
