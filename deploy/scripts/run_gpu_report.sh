@@ -4,13 +4,14 @@
 #   run_gpu_report.sh [--parts LIST] [--out FOLDER]
 #
 # LIST, comma-separated, of: tests, contract, routes (the contract suite with every top-k route forced
-# in turn), sanitize (compute-sanitizer on a reduced set), bench, torch. Default: all of them.
+# in turn), sanitize (compute-sanitizer's four tools, each with every route forced in turn, on a
+# reduced set), bench, torch. Default: all of them.
 # FOLDER (default: ./gpu-report) gets report.md, one CSV a benchmark, and the logs.
 # Exit status: 0 when everything passed; parts that cannot run here are skipped with a reason.
 #
 # Limits in seconds: WINNOW_REPORT_SECONDS (240) for a test, WINNOW_BENCH_SECONDS (120) for a group of
 # benchmarks. WINNOW_REPORT_SHARDS (8) processes share a contract suite, WINNOW_SANITIZE_SHARDS (4) that
-# of a sanitizer.
+# of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 parts=tests,contract,routes,sanitize,bench,torch
@@ -76,34 +77,53 @@ run_shards() {
   result "$name" "$status" $(($(date +%s) - start)) "$(passed_tests "${shard_logs[@]}") tests"
 }
 
-# run_sanitizers: all four tools at once, each on the reduced set, spread over processes.
+# sanitize_one TOOL ROUTE SHARD: one shard of the reduced contract suite under one tool; ROUTE `any`
+# leaves the choice to the policy and runs every test, another one runs those of the top-k.
+sanitize_one() {
+  local tool=$1 route=$2 shard=$3 status=0 options filter=${WINNOW_SANITIZE_FILTER:-*}
+  options=(--tool "$tool" --error-exitcode 9 --print-limit 20)
+  # A test asks for more memory than there is: the refusal is no error.
+  if [ "$tool" = memcheck ]; then options+=(--report-api-errors no); fi
+  if [ "$route" != any ]; then
+    export WINNOW_FORCE_ROUTE=$route
+    filter='*EveryPattern*Rows*:*Winners*:*Nan*:*Sampling*:*SortedRows*:*Zeros*:*MixedLengths*:*EveryThreshold*'
+    filter+=':*EveryBoundaryLengthIsRightInOneLaunch*:*EveryCombination*:*Bfloat16TakesEveryOption*:*MixedRequests*'
+  fi
+  GTEST_TOTAL_SHARDS=$sanitizer_shards GTEST_SHARD_INDEX=$shard WINNOW_CONTRACT_SCALE=small \
+    timeout "$limit" compute-sanitizer "${options[@]}" "$here/contract_cuda_test" \
+    --gtest_filter="$filter" >"$logs/$tool.$route.$shard.log" 2>&1 || status=$?
+  echo "$status" >"$logs/$tool.$route.$shard.status"
+}
+
+# run_sanitizers: every tool on every route, as many processes at once as there are processors.
 run_sanitizers() {
-  local tool shard logs_of status options
+  local tool route shard logs_of status running=0
   if ! command -v compute-sanitizer >/dev/null; then
     note "| compute-sanitizer | skipped: not installed | | |"
     return
   fi
-  for tool in memcheck racecheck initcheck synccheck; do
-    options=(--tool "$tool" --error-exitcode 9 --print-limit 20)
-    # A test asks for more memory than there is: the refusal is no error.
-    if [ "$tool" = memcheck ]; then options+=(--report-api-errors no); fi
-    for ((shard = 0; shard < sanitizer_shards; ++shard)); do
-      (
-        status=0
-        GTEST_TOTAL_SHARDS=$sanitizer_shards GTEST_SHARD_INDEX=$shard WINNOW_CONTRACT_SCALE=small \
-          timeout "$limit" compute-sanitizer "${options[@]}" "$here/contract_cuda_test" \
-          --gtest_filter="${WINNOW_SANITIZE_FILTER:-*}" >"$logs/$tool.$shard.log" 2>&1 || status=$?
-        echo "$status" >"$logs/$tool.$shard.status"
-      ) &
+  local routes=${WINNOW_SANITIZE_ROUTES:-any short stream split cluster exact}
+  for route in $routes; do
+    for tool in racecheck memcheck initcheck synccheck; do
+      for ((shard = 0; shard < sanitizer_shards; ++shard)); do
+        if [ "$running" -ge "$(nproc)" ]; then
+          wait -n || true
+          running=$((running - 1))
+        fi
+        sanitize_one "$tool" "$route" "$shard" &
+        running=$((running + 1))
+      done
     done
   done
   wait
-  for tool in memcheck racecheck initcheck synccheck; do
-    logs_of=("$logs/$tool".*.log)
-    status=$(sort -n "$logs/$tool".*.status | tail -n 1)
-    result "compute-sanitizer $tool" "$status" "-" "$(passed_tests "${logs_of[@]}") tests; $(
-      grep -h 'SUMMARY' "${logs_of[@]}" | sed 's/^=* *//' | sort | uniq -c | tr -s ' \n' ' '
-    )"
+  for route in $routes; do
+    for tool in racecheck memcheck initcheck synccheck; do
+      logs_of=("$logs/$tool.$route".*.log)
+      status=$(sort -n "$logs/$tool.$route".*.status | tail -n 1)
+      result "$tool, route $route" "$status" "-" "$(passed_tests "${logs_of[@]}") tests; $(
+        grep -h 'SUMMARY' "${logs_of[@]}" | sed 's/^=* *//' | sort | uniq -c | tr -s ' \n' ' '
+      )"
+    done
   done
 }
 
