@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs one of the README's commands on a machine that has nothing: a minimal root of the distribution, made by debootstrap,
 # with a clone of HEAD in it and no toolkit, compiler or library but what the command itself installs.
-#   sudo deploy/scripts/fresh_root_test.sh quickstart|tests [--suite bookworm] [--keep]
+#   sudo deploy/scripts/fresh_root_test.sh quickstart|tests [--suite bookworm] [--cache DIR] [--keep]
+# --cache lends the root a compiler cache of this machine: the same build, sooner.
 # The mirror and the certificates are those of this machine's apt. Needs root, debootstrap and git. Prints how long it took.
 set -euo pipefail
 
@@ -9,10 +10,12 @@ repository=$(cd "$(dirname "$0")/../.." && pwd)
 what=""
 suite=bookworm
 keep=""
+cache=""
 while [[ $# -gt 0 ]]; do
   case $1 in
     quickstart | tests) what=$1 ;;
     --suite) suite=$2 && shift ;;
+    --cache) cache=$2 && shift ;;
     --keep) keep=1 ;;
     *) what="" && break ;;
   esac
@@ -22,7 +25,7 @@ case $what in
   quickstart) command=(deploy/quickstart.sh) ;;
   tests) command=(tests/run.sh) ;;
   *)
-    sed -n '2,5p' "$0" | sed 's/^# //' >&2
+    sed -n '2,7p' "$0" | sed 's/^# //' >&2
     exit 2
     ;;
 esac
@@ -47,7 +50,7 @@ root=$(mktemp -d "${TMPDIR:-/tmp}/winnow-fresh-root.XXXXXX")
 chmod 755 "$root" # apt downloads as a user of its own
 clean_up() {
   local status=$?
-  for mount in dev/pts dev/shm dev sys proc; do
+  for mount in root/.cache/ccache dev/pts dev/shm dev sys proc; do
     if mountpoint -q "$root/$mount"; then
       umount -l "$root/$mount"
     fi
@@ -83,6 +86,10 @@ cp /etc/resolv.conf "$root/etc/resolv.conf"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 find /etc/apt/apt.conf.d -name '*proxy*' -exec cp {} "$root/etc/apt/apt.conf.d/" \;
 echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
+if [[ -n $cache ]]; then
+  mkdir -p "$root/root/.cache/ccache"
+  mount --bind "$cache" "$root/root/.cache/ccache"
+fi
 git clone -q --no-hardlinks "$repository" "$root/root/winnow"
 echo "fresh_root_test.sh: $suite root with $(git -C "$root/root/winnow" log -1 --format=%h) ready after" \
   "$((SECONDS - start)) s, $(chroot "$root" dpkg-query -f '.\n' -W | wc -l) packages"
