@@ -23,7 +23,7 @@ options=()
 if [[ -z $server ]]; then
   options=(-DCMAKE_DISABLE_FIND_PACKAGE_gRPC=ON -DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=ON)  # kernels need neither
 fi
-"$cmake" -S "$folder/source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
+"$cmake" -G Ninja -S "$folder/source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_PREFIX_PATH="$folder/prefix" "${options[@]}" >"$folder/configure.log" 2>&1 ||
   { cat "$folder/configure.log"; exit 1; }
 "$cmake" --build "$folder/build" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
