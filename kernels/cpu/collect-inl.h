@@ -74,28 +74,116 @@ HWY_INLINE void MarkChunk(Bfloat16Scores scores, int32_t begin, FloatVector thre
 }
 #endif
 
-// Writes the positions of the set bits from `positions` on, and returns how many there are.
-HWY_INLINE int32_t ListMarks(const uint64_t* marks, int32_t begin, int32_t* positions) {
+// How many bits of a chunk are set.
+HWY_INLINE int32_t CountMarks(const uint64_t* marks) {
   int32_t count = 0;
   for (int32_t word = 0; word < kCollectChunk / 64; ++word) {
-    uint64_t mark = marks[word];
-    if (mark == 0) continue;
-    const int32_t base = begin + word * 64;
+    count += static_cast<int32_t>(__builtin_popcountll(marks[word]));
+  }
+  return count;
+}
+
+// Writes the positions of the set bits from `positions` on.
+HWY_INLINE void ListMarks(const uint64_t* marks, int32_t begin, int32_t* positions) {
+  // First which words have bits at all: a branch on each would be a guess where bits are few.
+  int32_t words[kCollectChunk / 64];
+  int32_t word_count = 0;
+  for (int32_t word = 0; word < kCollectChunk / 64; ++word) {
+    words[word_count] = word;
+    word_count += marks[word] != 0 ? 1 : 0;
+  }
+  for (int32_t index = 0; index < word_count; ++index) {
+    uint64_t mark = marks[words[index]];
+    const int32_t base = begin + words[index] * 64;
     const auto marked = static_cast<int32_t>(__builtin_popcountll(mark));
-    int32_t* out = positions + count;
     // The first four without a branch each: most words have fewer, and what is written past them is
     // overwritten next. The highest bit stands in for those of an exhausted word.
     for (int32_t i = 0; i < 4; ++i) {
-      out[i] = base + static_cast<int32_t>(__builtin_ctzll(mark | (uint64_t{1} << 63)));
+      positions[i] = base + static_cast<int32_t>(__builtin_ctzll(mark | (uint64_t{1} << 63)));
       mark &= mark - 1;
     }
     for (int32_t i = 4; i < marked; ++i) {
-      out[i] = base + static_cast<int32_t>(__builtin_ctzll(mark));
+      positions[i] = base + static_cast<int32_t>(__builtin_ctzll(mark));
       mark &= mark - 1;
     }
-    count += marked;
+    positions += marked;
   }
-  return count;
+}
+
+#if HWY_MAX_BYTES >= 32
+// From so many set bits of a chunk on, packing whole vectors beats going from bit to bit.
+constexpr int32_t kDenseChunk = HWY_TARGET == HWY_AVX2 ? 96 : 48;
+
+HWY_INLINE auto LoadMarks(const uint64_t* marks, int32_t i) {
+  return hn::LoadMaskBits(kKeys, reinterpret_cast<const uint8_t*>(marks) + i / 8);
+}
+
+// Writes the positions and keys of the set bits without a branch that depends on the bits. A score
+// that is marked is no NaN.
+HWY_INLINE void PackMarks(Float32Scores scores, const uint64_t* marks, int32_t begin,
+                          int32_t* positions, int32_t* keys) {
+  const KeyVector step = hn::Set(kKeys, kLanes);
+  KeyVector places = hn::Iota(kKeys, begin);
+  for (int32_t i = 0; i < kCollectChunk; i += kLanes, places = hn::Add(places, step)) {
+    const auto mask = LoadMarks(marks, i);
+    const KeyVector bits = hn::BitCast(kKeys, scores.Load(begin + i));
+    hn::StoreU(Pack(places, mask), kKeys, positions);
+    hn::StoreU(Pack(MirrorNegative(bits), mask), kKeys, keys);
+    const auto marked = hn::CountTrue(kKeys, mask);
+    positions += marked;
+    keys += marked;
+  }
+}
+
+// A bfloat16 and its place in the chunk share a word, so that one packing moves both.
+HWY_INLINE void PackMarks(Bfloat16Scores scores, const uint64_t* marks, int32_t begin,
+                          int32_t* positions, int32_t* keys) {
+  int32_t* words = keys;
+  const KeyVector step = hn::Set(kKeys, kLanes);
+  KeyVector places = hn::Iota(kKeys, 0);
+  for (int32_t i = 0; i < kCollectChunk; i += kLanes, places = hn::Add(places, step)) {
+    const auto mask = LoadMarks(marks, i);
+    const KeyVector bits = hn::BitCast(kKeys, scores.Load(begin + i));
+    hn::StoreU(Pack(hn::Or(bits, places), mask), kKeys, words);
+    words += hn::CountTrue(kKeys, mask);
+  }
+  const auto count = static_cast<int32_t>(words - keys);
+  const KeyVector low = hn::Set(kKeys, 0xffff), first = hn::Set(kKeys, begin);
+  for (int32_t i = 0; i < count; i += kLanes) {
+    const KeyVector word = hn::LoadU(kKeys, keys + i);
+    hn::StoreU(hn::Add(first, hn::And(word, low)), kKeys, positions + i);
+    hn::StoreU(MirrorNegative(hn::AndNot(low, word)), kKeys, keys + i);
+  }
+}
+#endif
+
+// Appends the marked scores of a whole chunk.
+template <typename Scores>
+HWY_INLINE void AppendChunk(Scores scores, const uint64_t* marks, int32_t begin,
+                            Candidates* candidates) {
+  const int32_t marked = CountMarks(marks);
+  int32_t* const positions = candidates->positions + candidates->count;
+  int32_t* const keys = candidates->keys + candidates->count;
+  candidates->count += marked;
+#if HWY_MAX_BYTES >= 32
+  if (marked >= kDenseChunk) return PackMarks(scores, marks, begin, positions, keys);
+#endif
+  ListMarks(marks, begin, positions);
+  for (int32_t i = 0; i < marked; ++i) keys[i] = KeyOfBits(scores.BitsAt(positions[i]));
+}
+
+// The same for the row's end, score by score.
+template <typename Scores>
+HWY_INLINE void AppendRest(Scores scores, int32_t begin, int32_t end, float threshold,
+                           Candidates* candidates) {
+  int32_t count = candidates->count;
+  for (int32_t at = begin; at < end; ++at) {
+    const uint32_t bits = scores.BitsAt(at);
+    candidates->positions[count] = at;
+    candidates->keys[count] = KeyOfBits(bits);
+    count += AsFloat(bits) >= threshold ? 1 : 0;
+  }
+  candidates->count = count;
 }
 
 template <typename Scores>
@@ -103,25 +191,16 @@ int32_t CollectFrom(Scores scores, int32_t begin, int32_t end, float threshold,
                     Candidates* candidates) {
   const FloatVector thresholds = hn::Set(kFloats, threshold);
   uint64_t marks[kCollectChunk / 64];
-  int32_t count = candidates->count;
   int32_t at = begin;
-  while (at < end && count + kCollectChunk <= candidates->capacity) {
-    const int32_t first = count;
-    if (end - at >= kCollectChunk) {
-      MarkChunk(scores, at, thresholds, marks);
-      count += ListMarks(marks, at, candidates->positions + count);
-      at += kCollectChunk;
-    } else {
-      for (; at < end; ++at) {
-        candidates->positions[count] = at;
-        count += AsFloat(scores.BitsAt(at)) >= threshold ? 1 : 0;
-      }
+  while (at < end && candidates->count + kCollectChunk <= candidates->capacity) {
+    if (end - at < kCollectChunk) {
+      AppendRest(scores, at, end, threshold, candidates);
+      return end;
     }
-    for (int32_t i = first; i < count; ++i) {
-      candidates->keys[i] = KeyOfBits(scores.BitsAt(candidates->positions[i]));
-    }
+    MarkChunk(scores, at, thresholds, marks);
+    AppendChunk(scores, marks, at, candidates);
+    at += kCollectChunk;
   }
-  candidates->count = count;
   return at;
 }
 

@@ -7,8 +7,9 @@
 namespace winnow::cpu {
 namespace {
 
-// Handing part of a row to another thread and merging costs about what reading 64K scores does.
-constexpr int64_t kMinSharedLength = 65536;
+// Handing part of a row to another thread, waking it and merging costs 20 us and more: what a
+// thread alone needs for about half of so many scores.
+constexpr int64_t kMinSharedLength = 262144;
 
 }  // namespace
 

@@ -40,8 +40,9 @@ struct RowKernels {
   // Keys of `count` scores that follow each other.
   void (*make_keys)(DType dtype, const void* scores, int32_t count, int32_t* keys);
 
-  // The k-th largest of `count` keys, 1 <= k <= count. Destroys `keys` and `spare`.
-  int32_t (*kth_largest)(int32_t* keys, int32_t* spare, int32_t count, int32_t k);
+  // The k-th largest of `count` keys, 1 <= k <= count. `work` and `spare` are as large as `keys`.
+  int32_t (*kth_largest)(const int32_t* keys, int32_t count, int32_t k, int32_t* work,
+                         int32_t* spare);
 
   // Leaves the k candidates with the largest keys, in ascending position; of those with key `kth`,
   // the k-th largest, the first ones.

@@ -35,8 +35,9 @@ struct Halves {
   int32_t lower_high = 0;  // largest of the lower half
 };
 
-// Moves the keys above `middle` to `upper` and leaves the others in `keys`.
-HWY_INLINE Halves Split(int32_t* keys, int32_t* upper, int32_t count, int32_t middle) {
+// Copies the keys above `middle` to `upper` and the others to `lower`, which may be `keys`.
+HWY_INLINE Halves Split(const int32_t* keys, int32_t* lower, int32_t* upper, int32_t count,
+                        int32_t middle) {
   const KeyVector middles = hn::Set(kKeys, middle);
   KeyVector upper_low = hn::Set(kKeys, INT32_MAX), lower_high = hn::Set(kKeys, INT32_MIN);
   Halves halves;
@@ -54,7 +55,7 @@ HWY_INLINE Halves Split(int32_t* keys, int32_t* upper, int32_t count, int32_t mi
     lower_high = hn::Max(lower_high, hn::IfThenElse(is_lower, part, lower_high));
     // The lower half's end is never past what was read, so it may overwrite its source.
     hn::StoreU(Pack(part, is_upper), kKeys, upper + halves.upper_count);
-    hn::StoreU(Pack(part, is_lower), kKeys, keys + halves.lower_count);
+    hn::StoreU(Pack(part, is_lower), kKeys, lower + halves.lower_count);
     const auto uppers = static_cast<int32_t>(hn::CountTrue(kKeys, is_upper));
     halves.upper_count += uppers;
     halves.lower_count += (left < kLanes ? left : kLanes) - uppers;
@@ -64,17 +65,20 @@ HWY_INLINE Halves Split(int32_t* keys, int32_t* upper, int32_t count, int32_t mi
   return halves;
 }
 
-// Halves the range of keys until one is left: at most 32 rounds, whatever the keys are.
-int32_t KthLargest(int32_t* keys, int32_t* spare, int32_t count, int32_t k) {
+// Halves the range of keys until one is left: at most 33 rounds, whatever the keys are.
+int32_t KthLargest(const int32_t* keys, int32_t count, int32_t k, int32_t* work, int32_t* spare) {
   KeyRange range = RangeOf(keys, count);
+  // Keys that passed a threshold crowd above it, so the first cut is low.
+  uint32_t share = 4;
   while (range.low < range.high) {
     const uint32_t width = static_cast<uint32_t>(range.high) - static_cast<uint32_t>(range.low);
-    const auto middle = static_cast<int32_t>(static_cast<uint32_t>(range.low) + width / 2);
-    const Halves halves = Split(keys, spare, count, middle);
+    const auto middle = static_cast<int32_t>(static_cast<uint32_t>(range.low) + width / share);
+    share = 2;
+    const Halves halves = Split(keys, work, spare, count, middle);
     if (halves.upper_count >= k) {
-      int32_t* const swapped = keys;
-      keys = spare;
-      spare = swapped;
+      int32_t* const upper = spare;
+      spare = work;
+      work = upper;
       count = halves.upper_count;
       range.low = halves.upper_low;
     } else {
@@ -82,6 +86,7 @@ int32_t KthLargest(int32_t* keys, int32_t* spare, int32_t count, int32_t k) {
       count = halves.lower_count;
       range.high = halves.lower_high;
     }
+    keys = work;
   }
   return range.low;
 }

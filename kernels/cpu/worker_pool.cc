@@ -2,7 +2,16 @@
 
 #include <algorithm>
 
+#include "hwy/cache_control.h"
+
 namespace winnow::cpu {
+namespace {
+
+// How often a caller looks whether the helpers' last items are done before it sleeps: some tens of
+// microseconds, about what falling asleep and being woken costs.
+constexpr int kLooksBeforeSleep = 500;
+
+}  // namespace
 
 WorkerPool::WorkerPool(int32_t threads) {
   for (int32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { WorkerLoop(); });
@@ -38,6 +47,10 @@ void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
   const int64_t wanted = std::min<int64_t>(count - 1, workers_.size());
   for (int64_t i = 0; i < wanted; ++i) has_work_.notify_one();
   Help(job);
+  for (int i = 0; i < kLooksBeforeSleep; ++i) {
+    if (job.helpers.load(std::memory_order_relaxed) == 0) break;
+    hwy::Pause();
+  }
   std::unique_lock<std::mutex> lock(mutex_);
   // No item is left, so no other thread may start on the job; those inside finish their last item.
   const auto place = std::find(jobs_.begin(), jobs_.end(), &job);

@@ -35,13 +35,14 @@ class WorkerPool {
     absl::FunctionRef<void(int64_t)> work;
     int64_t count;
     std::atomic<int64_t> next{0};
-    int32_t helpers = 0;  // threads of the pool inside Help, guarded by mutex_
+    // Threads of the pool inside Help. Changed under mutex_; a look without it is a hint only.
+    std::atomic<int32_t> helpers{0};
   };
 
   void WorkerLoop();
   static void Help(Job& job);
 
-  std::mutex mutex_;                  // guards jobs_, closing_ and every Job::helpers
+  std::mutex mutex_;                  // guards jobs_, closing_ and changes of Job::helpers
   std::condition_variable has_work_;  // a job was added, or closing_
   std::condition_variable job_left_;  // a job's helpers became 0
   std::deque<Job*> jobs_;             // those that may have items left, oldest first

@@ -27,7 +27,7 @@ TEST(PlanTest, AStaticThresholdIsTakenLiterally) {
 
 TEST(PlanTest, TheHeuristicSharesRowsAboveOneThreadsShare) {
   EXPECT_EQ(ChooseThreshold(-1, 4, 4000000).effective, 1000000);
-  EXPECT_EQ(ChooseThreshold(-1, 4, 1000).effective, 65536);
+  EXPECT_EQ(ChooseThreshold(-1, 4, 1000).effective, 262144);
   EXPECT_EQ(ChooseThreshold(-1, 2, int64_t{1} << 40).effective,
             std::numeric_limits<int32_t>::max());
   EXPECT_EQ(ChooseThreshold(-1, 4, 4000000).reason, PlanReason::kHeuristic);

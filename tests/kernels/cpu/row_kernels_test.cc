@@ -78,6 +78,30 @@ TEST_P(RowKernelsTest, CollectListsWhatReachesTheThreshold) {
   }
 }
 
+// Chunks are listed bit by bit where few scores reach the threshold, and packed where many do.
+TEST_P(RowKernelsTest, CollectListsChunksOfEveryDensity) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (int32_t winners = 0; winners <= kCollectChunk; winners += winners < 130 ? 1 : 149) {
+      std::vector<float> values(kCollectChunk, -2.0f);
+      for (const int32_t at : testing::DistinctNumbers(winners, kCollectChunk, random_)) {
+        values[at] = at % 3 == 0 ? -1.0f : static_cast<float>(at);
+      }
+      const Scores scores(dtype, values);
+      std::vector<int32_t> positions(kCollectChunk + kVectorSlack);
+      std::vector<int32_t> keys(kCollectChunk + kVectorSlack);
+      Candidates candidates{positions.data(), keys.data(), 0, kCollectChunk};
+      kernels().collect(dtype, scores.data(), 0, kCollectChunk, -1.0f, &candidates);
+      ASSERT_EQ(candidates.count, winners);
+      int32_t next = 0;
+      for (int32_t i = 0; i < kCollectChunk; ++i) {
+        if (scores.floats[i] < -1.0f) continue;
+        ASSERT_EQ(positions[next], i) << winners;
+        ASSERT_EQ(keys[next++], PlainKey(scores.floats[i])) << winners;
+      }
+    }
+  }
+}
+
 TEST_P(RowKernelsTest, CollectStopsBeforeItsListIsFullAndGoesOn) {
   const Scores scores(DType::kFloat32, MakeScores(Pattern::kAllEqual, 10000, random_));
   std::vector<int32_t> positions(3000 + kVectorSlack), keys(3000 + kVectorSlack);
@@ -121,9 +145,15 @@ TEST_P(RowKernelsTest, TheKthLargestIsThatOfASort) {
         if (k > count) continue;
         std::vector<int32_t> keys = unsorted;
         keys.resize(count + kVectorSlack, INT32_MAX);  // what lies behind must not matter
-        std::vector<int32_t> spare(count + kVectorSlack);
-        EXPECT_EQ(kernels().kth_largest(keys.data(), spare.data(), count, k), sorted[k - 1])
+        const std::vector<int32_t> before = keys;
+        std::vector<int32_t> work(count + kVectorSlack), spare(count + kVectorSlack);
+        EXPECT_EQ(kernels().kth_largest(keys.data(), count, k, work.data(), spare.data()),
+                  sorted[k - 1])
             << Name(pattern) << " count " << count << " k " << k;
+        EXPECT_EQ(keys, before);
+        EXPECT_EQ(kernels().kth_largest(keys.data(), count, k, keys.data(), spare.data()),
+                  sorted[k - 1])
+            << "in place, " << Name(pattern) << " count " << count << " k " << k;
       }
     }
   }
