@@ -104,7 +104,7 @@ def main():
         return 77
     text = arguments.readme.read_text(encoding='utf-8')
     count = sum(len(split_steps(block)) for block in _BLOCK.findall(text))
-    environment = dict(os.environ, PATH=':'.join(arguments.bin + [python, os.environ['PATH']]), COLUMNS='100')
+    environment = dict(os.environ, PATH=':'.join([os.path.abspath(folder) for folder in arguments.bin] + [python, os.environ['PATH']]), COLUMNS='100')
     with tempfile.TemporaryDirectory() as folder:
         server = start_server(folder, environment)
         try:
