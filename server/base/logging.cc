@@ -113,6 +113,8 @@ LogLevel GetLogLevel() {
   return LogLevel::kOff;
 }
 
+absl::string_view LogLevelName(LogLevel level) { return kLevelNames[static_cast<int>(level)]; }
+
 std::optional<LogLevel> ParseLogLevel(absl::string_view name) {
   for (int level = 0; level <= static_cast<int>(LogLevel::kOff); ++level) {
     if (kLevelNames[level] == name) return static_cast<LogLevel>(level);

@@ -35,7 +35,9 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 // Lines below `level` are dropped from now on. kInfo at start.
 void SetLogLevel(LogLevel level);
 LogLevel GetLogLevel();
-// "debug", "info", "warning", "error" or "off"; nullopt for anything else.
+// "debug", "info", "warning", "error" or "off".
+absl::string_view LogLevelName(LogLevel level);
+// The level of that name; nullopt for anything else.
 std::optional<LogLevel> ParseLogLevel(absl::string_view name);
 
 // The line that Log writes, without a line break. Values with spaces, quotes, '=' or control

@@ -20,6 +20,7 @@ struct MetricsRegistry::Series {
 struct MetricsRegistry::Family {
   std::string name, help, type;
   std::vector<std::unique_ptr<Series>> series;
+  absl::AnyInvocable<std::vector<Sample>() const> collect;
 };
 
 namespace {
@@ -60,21 +61,26 @@ void AppendHistogram(absl::string_view name, const MetricLabels& labels, const H
 MetricsRegistry::MetricsRegistry() = default;
 MetricsRegistry::~MetricsRegistry() = default;
 
+MetricsRegistry::Family& MetricsRegistry::FindOrAddFamily(absl::string_view name,
+                                                          absl::string_view help,
+                                                          absl::string_view type) {
+  const auto family = std::find_if(families_.begin(), families_.end(),
+                                   [&](const auto& candidate) { return candidate->name == name; });
+  if (family != families_.end()) return **family;
+  families_.push_back(std::make_unique<Family>(
+      Family{std::string(name), std::string(help), std::string(type), {}, nullptr}));
+  return *families_.back();
+}
+
 MetricsRegistry::Series& MetricsRegistry::FindOrAdd(absl::string_view name, absl::string_view help,
                                                     absl::string_view type, MetricLabels labels) {
-  auto family = std::find_if(families_.begin(), families_.end(),
-                             [&](const auto& candidate) { return candidate->name == name; });
-  if (family == families_.end()) {
-    families_.push_back(std::make_unique<Family>(
-        Family{std::string(name), std::string(help), std::string(type), {}}));
-    family = families_.end() - 1;
-  }
-  for (const auto& series : (*family)->series) {
+  Family& family = FindOrAddFamily(name, help, type);
+  for (const auto& series : family.series) {
     if (series->labels == labels) return *series;
   }
-  (*family)->series.push_back(std::make_unique<Series>());
-  (*family)->series.back()->labels = std::move(labels);
-  return *(*family)->series.back();
+  family.series.push_back(std::make_unique<Series>());
+  family.series.back()->labels = std::move(labels);
+  return *family.series.back();
 }
 
 Counter* MetricsRegistry::AddCounter(absl::string_view name, absl::string_view help,
@@ -110,6 +116,14 @@ void MetricsRegistry::AddCallback(CallbackKind kind, absl::string_view name, abs
       .read = std::move(read);
 }
 
+void MetricsRegistry::AddCollector(CallbackKind kind, absl::string_view name,
+                                   absl::string_view help,
+                                   absl::AnyInvocable<std::vector<Sample>() const> read) {
+  absl::MutexLock lock(&mu_);
+  FindOrAddFamily(name, help, kind == CallbackKind::kCounter ? "counter" : "gauge").collect =
+      std::move(read);
+}
+
 std::string MetricsRegistry::Text() const {
   // Families and series stay where they are; callbacks run without the lock.
   std::vector<std::pair<const Family*, std::vector<const Series*>>> families;
@@ -126,6 +140,10 @@ std::string MetricsRegistry::Text() const {
                     absl::StrReplaceAll(family->help, {{"\\", "\\\\"}, {"\n", "\\n"}}), "\n# TYPE ",
                     family->name, " ", family->type, "\n");
     for (const Series* series : all_series) AppendSeries(family->name, *series, text);
+    if (!family->collect) continue;
+    for (const Sample& sample : family->collect()) {
+      absl::StrAppend(&text, family->name, LabelText(sample.labels), " ", sample.value, "\n");
+    }
   }
   return text;
 }

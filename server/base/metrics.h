@@ -94,6 +94,15 @@ class MetricsRegistry {
   void AddCallback(CallbackKind kind, absl::string_view name, absl::string_view help,
                    MetricLabels labels, absl::AnyInvocable<double() const> read);
 
+  struct Sample {
+    MetricLabels labels;
+    double value = 0;
+  };
+  // A family whose series come and go, leases say: `read` gives those of the moment, on the same
+  // terms as a callback's.
+  void AddCollector(CallbackKind kind, absl::string_view name, absl::string_view help,
+                    absl::AnyInvocable<std::vector<Sample>() const> read);
+
   // Exposition format 0.0.4, families in the order of registration.
   std::string Text() const;
 
@@ -102,6 +111,8 @@ class MetricsRegistry {
   struct Series;
   Series& FindOrAdd(absl::string_view name, absl::string_view help, absl::string_view type,
                     MetricLabels labels) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Family& FindOrAddFamily(absl::string_view name, absl::string_view help, absl::string_view type)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static void AppendSeries(absl::string_view name, const Series& series, std::string& text);
 
   mutable absl::Mutex mu_;

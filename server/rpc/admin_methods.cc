@@ -2,13 +2,14 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/base/process_memory.h"
 #include "server/rpc/decode_duration.h"
 #include "server/rpc/response_encoder.h"
+#include "server/rpc/rpc_server.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
@@ -76,17 +77,6 @@ absl::Status GetServerInfo(const RpcEnvironment& environment, v1::GetServerInfoR
   return absl::OkStatus();
 }
 
-// 0 where the system does not say.
-int64_t ResidentBytes() {
-  long total_pages = 0;
-  long resident_pages = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  if (std::fscanf(file, "%ld %ld", &total_pages, &resident_pages) != 2) resident_pages = 0;
-  std::fclose(file);
-  return int64_t{resident_pages} * sysconf(_SC_PAGESIZE);
-}
-
 void EncodeScheduler(const SchedulerStats& stats, v1::GetStatsResponse& response) {
   response.set_queued_request_count(stats.queued_tasks);
   response.set_running_request_count(stats.running_tasks);
@@ -150,6 +140,12 @@ absl::Status ProbeOccupancy(const RpcEnvironment& environment,
 }
 
 absl::Status CheckMayChange(const RpcEnvironment& environment, const UnaryCall& call) {
+  if (!environment.admin_listeners.empty()) {
+    if (IsAdminPeer(call.peer())) return absl::OkStatus();
+    return MakeError(absl::StatusCode::kPermissionDenied,
+                     "only a peer on the administrator's socket may change this server",
+                     {.reason = ErrorReason::kPermissionDenied});
+  }
   if (environment.tcp_admin || absl::StartsWith(call.peer(), "unix:")) return absl::OkStatus();
   return MakeError(absl::StatusCode::kPermissionDenied,
                    "a peer on tcp may not change this server; call it on its unix socket or "

@@ -9,6 +9,7 @@
 #include "server/rpc/message_bytes.h"
 #include "server/rpc/request_decoder.h"
 #include "server/rpc/response_encoder.h"
+#include "server/rpc/slow_request_log.h"
 #include "server/rpc/status_mapping.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -160,11 +161,16 @@ void ExecuteStream::OnDone(const std::shared_ptr<Command>& command, Task& task) 
   answer->set_message_id(command->request->message_id());
   answer->set_credit_count(1);
   if (status.ok()) {
+    environment_.stream_stages->Observe(task.work.timing);
     EncodeExecute(task.work, *answer->mutable_result());
   } else {
     EncodeStreamError(RenameForExecute(status, task.work), *answer->mutable_error());
   }
-  environment_.stream_commands->OnReply(status, environment_.clock->Now() - command->arrival_time);
+  const absl::Duration duration = environment_.clock->Now() - command->arrival_time;
+  environment_.stream_commands->OnReply(status, duration);
+  if (IsSlowRequest(duration)) {
+    LogSlowRequest(environment_.stream_commands->name(), status, duration, context_);
+  }
   {
     absl::MutexLock lock(&mu_);
     in_flight_.erase(command->request->message_id());

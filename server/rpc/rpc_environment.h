@@ -16,9 +16,11 @@
 #include "server/batching/scheduler.h"
 #include "server/resources/descriptor_inbox.h"
 #include "server/resources/lease_ledger.h"
+#include "server/rpc/error_journal.h"
 #include "server/rpc/lease_streams.h"
 #include "server/rpc/request_decoder.h"
 #include "server/rpc/rpc_meter.h"
+#include "server/rpc/stage_meter.h"
 
 namespace winnow::server {
 
@@ -34,7 +36,9 @@ struct RpcEnvironment {
   std::string descriptor_socket_path;  // empty: none; then imports are refused
   Clock* clock = nullptr;
   MetricsRegistry* metrics = nullptr;
+  ErrorJournal* journal = nullptr;      // may be null: failures are only counted
   RpcMeter* stream_commands = nullptr;  // of ExecuteStream; set by the RPC server
+  StageMeter* stream_stages = nullptr;  // likewise
   DecodeLimits limits;
 
   // For GetServerInfo.
@@ -43,7 +47,9 @@ struct RpcEnvironment {
   std::vector<std::string> listeners;  // filled by RpcServer::Start
   absl::Time start_time;
 
-  // Whether peers on TCP may drain the server; peers on a Unix socket always may.
+  // Who may drain the server and end leases: peers of these listeners ("unix:PATH") alone; when
+  // there are none, every peer on a Unix socket, and on TCP too if so chosen.
+  std::vector<std::string> admin_listeners;
   bool tcp_admin = false;
   // Begins a drain that ends within the given time. Must not block.
   std::function<void(absl::Duration timeout)> begin_drain;

@@ -5,7 +5,7 @@
 namespace winnow::server {
 
 RpcMethod::RpcMethod(std::string name, RequestFunction request, RpcEnvironment& environment)
-    : RpcMeter(std::move(name), *environment.metrics),
+    : RpcMeter(std::move(name), *environment.metrics, environment.journal),
       request_(std::move(request)),
       environment_(environment) {}
 

@@ -24,6 +24,7 @@
 #include "server/rpc/request_resources.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_meter.h"
+#include "server/rpc/stage_meter.h"
 #include "server/rpc/unary_call.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -133,7 +134,9 @@ class QueuedMethod final : public RpcMethod {
  public:
   QueuedMethod(std::string name, RequestFunction request, RpcEnvironment& environment,
                QueuedFunctions<Request, Response> functions)
-      : RpcMethod(std::move(name), std::move(request), environment), functions_(functions) {}
+      : RpcMethod(std::move(name), std::move(request), environment),
+        functions_(functions),
+        stages_(this->name(), *environment.metrics) {}
 
   void Serve(UnaryCall& call) override {
     const absl::Status status = Submit(call);
@@ -181,6 +184,7 @@ class QueuedMethod final : public RpcMethod {
 
   void Reply(UnaryCall& call, WorkItem& item, google::protobuf::Arena& arena) {
     if (!item.status.ok()) return call.Finish(functions_.rename(item.status, item), {});
+    stages_.Observe(item.timing);
     auto* response = google::protobuf::Arena::CreateMessage<Response>(&arena);
     functions_.encode(item, *response);
     grpc::ByteBuffer reply;
@@ -189,6 +193,7 @@ class QueuedMethod final : public RpcMethod {
   }
 
   const QueuedFunctions<Request, Response> functions_;
+  StageMeter stages_;
 };
 
 }  // namespace winnow::server

@@ -13,6 +13,7 @@
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "grpcpp/server_posix.h"
 #include "server/base/worker_thread.h"
 #include "server/rpc/admin_methods.h"
 #include "server/rpc/buffer_streams.h"
@@ -49,7 +50,8 @@ class RpcServerImpl final : public RpcServer {
   explicit RpcServerImpl(RpcEnvironment& environment)
       : environment_(environment),
         stream_commands_(absl::StrCat(v1::IndexerService::service_full_name(), "/ExecuteStream"),
-                         *environment.metrics) {}
+                         *environment.metrics, environment.journal),
+        stream_stages_(stream_commands_.name(), *environment.metrics) {}
 
   ~RpcServerImpl() override { Stop(); }
 
@@ -59,6 +61,14 @@ class RpcServerImpl final : public RpcServer {
     std::vector<int> ports(options.listeners.size(), 0);
     for (size_t i = 0; i < ports.size(); ++i) {
       builder.AddListeningPort(options.listeners[i], grpc::InsecureServerCredentials(), &ports[i]);
+    }
+    using Kind = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    if (options.adopts) {
+      plain_ = builder.experimental().AddExternalConnectionAcceptor(
+          Kind::FROM_FD, grpc::InsecureServerCredentials());
+    }
+    if (options.tls != nullptr) {
+      tls_ = builder.experimental().AddExternalConnectionAcceptor(Kind::FROM_FD, options.tls);
     }
     for (int32_t i = 0; i < options.queues; ++i) {
       queues_.push_back(std::make_unique<ServerQueue>());
@@ -75,6 +85,13 @@ class RpcServerImpl final : public RpcServer {
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
+
+  void Adopt(int fd, ConnectionKind kind) override {
+    if (kind == ConnectionKind::kAdmin) return grpc::AddInsecureChannelFromFd(server_.get(), fd);
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd;
+    (kind == ConnectionKind::kTls ? tls_ : plain_)->HandleNewConnection(&connection);
+  }
 
   void SetServing(bool serving) override { health_.SetServing(serving); }
 
@@ -126,6 +143,7 @@ class RpcServerImpl final : public RpcServer {
     // A dead peer is noticed within half a minute also while it has nothing to say.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
     grpc::ResourceQuota quota("winnow");
     quota.Resize(static_cast<size_t>(options.transport_memory_bytes));
@@ -134,6 +152,7 @@ class RpcServerImpl final : public RpcServer {
 
   void Serve() {
     environment_.stream_commands = &stream_commands_;
+    environment_.stream_stages = &stream_stages_;
     methods_ = MakeIndexerMethods(indexer_service_, environment_);
     for (auto& method : MakeMemoryMethods(memory_service_, environment_, worker_)) {
       methods_.push_back(std::move(method));
@@ -200,15 +219,22 @@ class RpcServerImpl final : public RpcServer {
        v1::MemoryService::service_full_name(), v1::AdminService::service_full_name()}};
   WorkerThread worker_;  // for calls that fill memory
   RpcMeter stream_commands_;
+  StageMeter stream_stages_;
   std::vector<const RpcMeter*> meters_;
   std::vector<std::unique_ptr<RpcMethod>> methods_;
   std::vector<std::unique_ptr<ServerQueue>> queues_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::thread> threads_;
   std::vector<std::string> addresses_;
 };
 
 }  // namespace
+
+// gRPC names Unix peers without their listener ("unix:"), and those that it is given by
+// AddInsecureChannelFromFd by their descriptor. No peer can choose its name.
+bool IsAdminPeer(absl::string_view peer) { return absl::StartsWith(peer, "fd:"); }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptions& options,
                                                             RpcEnvironment& environment) {

@@ -11,14 +11,29 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "grpcpp/security/server_credentials.h"
 #include "server/rpc/rpc_environment.h"
 
 namespace winnow::server {
 
+// How a connection that the caller accepted is served.
+enum class ConnectionKind {
+  kPlain,
+  kTls,
+  kAdmin,  // in the clear, and known to be the administrator's: IsAdminPeer tells
+};
+
+// Whether a call's peer, as gRPC names it, came in as ConnectionKind::kAdmin.
+bool IsAdminPeer(absl::string_view peer);
+
 struct RpcServerOptions {
-  // gRPC addresses: "unix:PATH" or "HOST:PORT"; port 0 takes a free one.
+  // gRPC addresses: "unix:PATH" or "HOST:PORT"; port 0 takes a free one. In the clear.
   std::vector<std::string> listeners;
+  bool adopts = false;  // whether Adopt will be called with plain connections
+  // Of TLS connections for Adopt; null: none.
+  std::shared_ptr<grpc::ServerCredentials> tls;
   int32_t queues = 1;                     // completion queues, one polling thread each
   int32_t max_concurrent_streams = 1024;  // calls at once on one connection
   int32_t max_metadata_bytes = 16 << 10;  // headers of one call
@@ -37,6 +52,9 @@ class RpcServer {
 
   // The listeners as a client would name them: ports that were 0 are filled in.
   virtual const std::vector<std::string>& addresses() const = 0;
+
+  // Serves a connection that the caller has accepted, and takes its descriptor. Not after Stop.
+  virtual void Adopt(int fd, ConnectionKind kind) = 0;
 
   // What Health says of every service. NOT_SERVING wakes the watchers at once.
   virtual void SetServing(bool serving) = 0;

@@ -7,6 +7,7 @@
 #include "server/rpc/request_resources.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_method.h"
+#include "server/rpc/slow_request_log.h"
 #include "server/rpc/status_mapping.h"
 
 namespace winnow::server {
@@ -51,7 +52,9 @@ void UnaryCall::OnArrived(bool ok) {
 }
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
-  method_.OnReply(status, environment_.clock->Now() - arrival_time_);
+  const absl::Duration duration = environment_.clock->Now() - arrival_time_;
+  method_.OnReply(status, duration);
+  if (IsSlowRequest(duration)) LogSlowRequest(method_.name(), status, duration, context_);
   {
     absl::ReaderMutexLock lock(&queue_.mu);
     if (!queue_.closed) {

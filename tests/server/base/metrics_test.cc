@@ -44,6 +44,24 @@ TEST(HistogramTest, QuantilesLieInsideTheBucketOfTheirRank) {
   EXPECT_EQ(histogram.Quantile(1.0), absl::Microseconds(200));
 }
 
+TEST(MetricsRegistryTest, ACollectorGivesTheSeriesOfTheMoment) {
+  MetricsRegistry registry;
+  int leases = 2;
+  registry.AddCollector(MetricsRegistry::CallbackKind::kGauge, "winnow_lease_bytes", "Bytes.",
+                        [&leases] {
+                          std::vector<MetricsRegistry::Sample> samples;
+                          for (int i = 1; i <= leases; ++i) {
+                            samples.push_back({{{"lease", std::to_string(i)}}, 10.0 * i});
+                          }
+                          return samples;
+                        });
+  const std::string head = "# HELP winnow_lease_bytes Bytes.\n# TYPE winnow_lease_bytes gauge\n";
+  EXPECT_EQ(registry.Text(),
+            head + "winnow_lease_bytes{lease=\"1\"} 10\nwinnow_lease_bytes{lease=\"2\"} 20\n");
+  leases = 0;
+  EXPECT_EQ(registry.Text(), head);
+}
+
 TEST(MetricsRegistryTest, TextIsThePrometheusFormat) {
   MetricsRegistry registry;
   registry.AddCounter("winnow_requests_total", "Requests.", {{"method", "TopK"}})->Add(3);
