@@ -4,7 +4,7 @@
 winnow_build_packages=(
   g++ cmake ninja-build ccache pkg-config ca-certificates
   libgrpc++-dev libgrpc-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
-  libabsl-dev libhwy-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libssl-dev libc-ares-dev libre2-dev zlib1g-dev
+  libabsl-dev libhwy-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libssl-dev libc-ares-dev libre2-dev zlib1g-dev
 )
 winnow_test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev

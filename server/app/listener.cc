@@ -25,10 +25,11 @@ namespace {
 
 constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
-absl::Status BadListener(absl::string_view text, absl::string_view why) {
-  return MakeError(absl::StatusCode::kInvalidArgument, absl::StrCat("--listen=", text, ": ", why),
+absl::Status BadListener(const ListenerRule& rule, absl::string_view text, absl::string_view why) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   absl::StrCat("--", rule.flag, "=", text, ": ", why),
                    {.reason = ErrorReason::kValueOutOfRange,
-                    .field = "--listen",
+                    .field = absl::StrCat("--", rule.flag),
                     .value = std::string(text),
                     .limit = std::string(why)});
 }
@@ -37,12 +38,6 @@ absl::Status NotOurs(absl::string_view path, absl::string_view why) {
   return MakeError(
       absl::StatusCode::kFailedPrecondition, absl::StrCat(path, ": ", why),
       {.reason = ErrorReason::kResourceBusy, .field = "--listen", .value = std::string(path)});
-}
-
-bool IsLoopback(const std::string& host) {
-  if (host == "localhost" || host == "[::1]") return true;
-  in_addr address;
-  return inet_pton(AF_INET, host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
 }
 
 std::string FallbackFolder() { return absl::StrCat("/tmp/winnow-", getuid()); }
@@ -109,32 +104,56 @@ absl::StatusOr<int> LockFile(const std::string& socket_path) {
   return NotOurs(path, "changes too often to lock it");
 }
 
+absl::StatusOr<Listener> ParseUnix(absl::string_view text, absl::string_view path,
+                                   const ListenerRule& rule) {
+  if (!rule.unix_allowed) return BadListener(rule, text, "give HOST:PORT");
+  absl::ConsumePrefix(&path, "//");  // unix:///absolute, which gRPC takes too
+  if (path.empty()) return BadListener(rule, text, "a path must follow unix:");
+  if (path.size() > kMaxSocketPath) {
+    return BadListener(rule, text,
+                       absl::StrCat("a socket path has at most ", kMaxSocketPath, " bytes"));
+  }
+  return Listener{.address = absl::StrCat("unix:", path), .socket_path = std::string(path)};
+}
+
+// A number, not a name: a name may come to mean another address.
+bool IsNumericHost(absl::string_view host) {
+  in_addr address;
+  if (inet_pton(AF_INET, std::string(host).c_str(), &address) == 1) return true;
+  if (!absl::ConsumePrefix(&host, "[") || !absl::ConsumeSuffix(&host, "]")) return false;
+  in6_addr address6;
+  return inet_pton(AF_INET6, std::string(host).c_str(), &address6) == 1;
+}
+
 }  // namespace
 
-absl::StatusOr<Listener> ParseListener(absl::string_view text) {
+absl::StatusOr<Listener> ParseListener(absl::string_view text, const ListenerRule& rule) {
   absl::string_view path = text;
-  if (absl::ConsumePrefix(&path, "unix:")) {
-    absl::ConsumePrefix(&path, "//");  // unix:///absolute, which gRPC takes too
-    if (path.empty()) return BadListener(text, "a path must follow unix:");
-    if (path.size() > kMaxSocketPath) {
-      return BadListener(text,
-                         absl::StrCat("a socket path has at most ", kMaxSocketPath, " bytes"));
-    }
-    return Listener{.address = absl::StrCat("unix:", path), .socket_path = std::string(path)};
-  }
+  if (absl::ConsumePrefix(&path, "unix:")) return ParseUnix(text, path, rule);
   const size_t colon = text.rfind(':');
   int32_t port = -1;
   if (colon == absl::string_view::npos || !absl::SimpleAtoi(text.substr(colon + 1), &port) ||
       port < 0 || port > 65535) {
-    return BadListener(text, "give unix:PATH or HOST:PORT with a port from 0 to 65535");
+    return BadListener(rule, text,
+                       rule.unix_allowed ? "give unix:PATH or HOST:PORT with a port from 0 to 65535"
+                                         : "give HOST:PORT with a port from 0 to 65535");
   }
-  const std::string host(text.substr(0, colon));
-  if (!IsLoopback(host)) {
-    return BadListener(text,
-                       "only loopback addresses (localhost, 127.0.0.1, [::1]) may be used; others "
-                       "need TLS, which this version does not have yet");
+  std::string host(text.substr(0, colon));
+  if (host == "localhost") host = "127.0.0.1";
+  if (!rule.beyond_loopback && !IsLoopback(host)) {
+    return BadListener(rule, text,
+                       absl::StrCat("only loopback addresses (localhost, 127.0.0.1, [::1]) may be "
+                                    "used here; ",
+                                    rule.way_out));
   }
-  return Listener{.address = absl::StrCat(host == "localhost" ? "127.0.0.1" : host, ":", port)};
+  if (!IsNumericHost(host)) return BadListener(rule, text, "give the host as a number");
+  return Listener{.address = absl::StrCat(host, ":", port), .beyond_loopback = !IsLoopback(host)};
+}
+
+bool IsLoopback(const std::string& host) {
+  if (host == "localhost" || host == "[::1]") return true;
+  in_addr address;
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
 }
 
 std::string DefaultListener() {

@@ -15,11 +15,25 @@ namespace winnow::server {
 struct Listener {
   std::string address;      // as gRPC takes it
   std::string socket_path;  // of a Unix listener; empty on TCP
+  bool beyond_loopback = false;
 };
 
-// Accepts unix:PATH, and HOST:PORT with a loopback host (localhost, 127.0.0.0/8, [::1]). Other
-// hosts: InvalidArgument that says that they need TLS, which this version does not have.
-absl::StatusOr<Listener> ParseListener(absl::string_view text);
+// What an address of some flag may be.
+struct ListenerRule {
+  absl::string_view flag = "listen";  // for messages
+  bool unix_allowed = true;
+  bool beyond_loopback = false;
+  // Told when an address is beyond loopback and may not be.
+  absl::string_view way_out =
+      "others need TLS (--tls-cert and --tls-key), or --insecure-listen for plaintext";
+};
+
+// Accepts unix:PATH, and HOST:PORT with a loopback host (localhost, 127.0.0.0/8, [::1]) or, where
+// the rule allows it, any address in numbers. InvalidArgument names flag and address.
+absl::StatusOr<Listener> ParseListener(absl::string_view text, const ListenerRule& rule = {});
+
+// Whether `host` is localhost, [::1] or in 127.0.0.0/8.
+bool IsLoopback(const std::string& host);
 
 // unix:$XDG_RUNTIME_DIR/winnow.sock, or unix:/tmp/winnow-UID/winnow.sock without that variable.
 std::string DefaultListener();

@@ -2,12 +2,15 @@
 // server.h.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/app/flags.h"
@@ -28,6 +31,14 @@ int Fail(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
+// SIGUSR1 shows all lines, SIGUSR2 those of the configuration again.
+void ChangeLogLevel(int signal, LogLevel configured) {
+  if (signal != SIGUSR1 && signal != SIGUSR2) return;
+  const LogLevel level = signal == SIGUSR1 ? LogLevel::kDebug : configured;
+  SetLogLevel(level);
+  Log(LogLevel::kWarning, "log level changed", {{"to", LogLevelName(level)}});
+}
+
 // Drains on a thread of its own, so that a second signal is heard.
 void DrainUnlessHurried(Server& server, StopEvents& events, absl::Duration timeout) {
   std::thread drain([&] {
@@ -38,7 +49,7 @@ void DrainUnlessHurried(Server& server, StopEvents& events, absl::Duration timeo
     const std::optional<StopEvent> event = events.Wait(kHealthPeriod);
     if (!event.has_value()) continue;
     if (event->done) break;
-    if (event->signal != 0) {
+    if (event->signal == SIGTERM || event->signal == SIGINT) {
       Log(LogLevel::kWarning, "second signal, ending at once", {{"signal", event->signal}});
       _exit(128 + event->signal);
     }
@@ -46,7 +57,16 @@ void DrainUnlessHurried(Server& server, StopEvents& events, absl::Duration timeo
   drain.join();
 }
 
+// A connection needs a descriptor; the usual soft limit is below what the hard one allows.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Serve(const ServerConfig& config) {
+  RaiseDescriptorLimit();
   absl::StatusOr<std::unique_ptr<StopEvents>> events = StopEvents::Create();
   if (!events.ok()) return Fail(events.status(), kExitFailed);
   StopEvents& stop_events = **events;
@@ -55,7 +75,8 @@ int Serve(const ServerConfig& config) {
   if (!server.ok()) return Fail(server.status(), kExitFailed);
   while (true) {
     const std::optional<StopEvent> event = stop_events.Wait(kHealthPeriod);
-    if (event.has_value() && (event->signal != 0 || event->timeout.has_value())) {
+    if (event.has_value()) ChangeLogLevel(event->signal, config.log_level);
+    if (event.has_value() && event->ends_server()) {
       DrainUnlessHurried(**server, stop_events, event->timeout.value_or(config.drain_timeout));
       return kExitOk;
     }
@@ -64,6 +85,14 @@ int Serve(const ServerConfig& config) {
       DrainUnlessHurried(**server, stop_events, absl::ZeroDuration());
       return kExitFailed;
     }
+  }
+}
+
+void WarnOfMistypedVariables() {
+  std::vector<const char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  for (const std::string& warning : MistypedVariables(variables)) {
+    Log(LogLevel::kWarning, "variable ignored", {{"variable", warning}});
   }
 }
 
@@ -84,7 +113,12 @@ int Main(int argc, char** argv) {
   if (const absl::Status status = flags->config.Validate(); !status.ok()) {
     return Fail(status, kExitUsage);
   }
+  if (flags->print_config) {
+    std::fputs(PrintConfig(*flags).c_str(), stdout);
+    return kExitOk;
+  }
   SetLogLevel(flags->config.log_level);
+  WarnOfMistypedVariables();
   return Serve(flags->config);
 }
 

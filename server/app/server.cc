@@ -1,14 +1,19 @@
 #include "server/app/server.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/app/connection_gate.h"
+#include "server/app/http_server.h"
 #include "server/app/listener.h"
+#include "server/app/pages.h"
+#include "server/app/server_metrics.h"
 #include "server/backend/backend_factory.h"
 #include "server/base/clock.h"
 #include "server/base/logging.h"
@@ -19,6 +24,9 @@
 #include "server/rpc/lease_streams.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_server.h"
+#include "server/rpc/slow_request_log.h"
+#include "server/rpc/tls_credentials.h"
+#include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -26,6 +34,7 @@ namespace {
 
 // Replies leave at once unless a peer does not read; such a one must not hold up the end.
 constexpr absl::Duration kReplyTimeout = absl::Seconds(2);
+constexpr absl::Duration kWarningPeriod = absl::Minutes(1);  // of plaintext beyond the host
 
 int32_t QueueCount(int32_t asked) {
   if (asked > 0) return asked;
@@ -38,15 +47,23 @@ int64_t TransportBytes(const ServerConfig& config) {
   return 2 * config.max_queued_bytes + (int64_t{256} << 20);
 }
 
-// Sockets made while it lives are for the user and its group alone (0660).
-class ScopedSocketMode {
- public:
-  ScopedSocketMode() : former_(umask(0117)) {}
-  ~ScopedSocketMode() { umask(former_); }
+std::vector<uid_t> AllowedUids(const ServerConfig& config) {
+  std::vector<uid_t> uids;
+  for (const std::string& text : config.allowed_uids) {
+    uid_t uid = 0;
+    if (absl::SimpleAtoi(text, &uid)) uids.push_back(uid);
+  }
+  return uids;
+}
 
- private:
-  const mode_t former_;
-};
+TlsOptions TlsOptionsOf(const ServerConfig& config) {
+  return {.certificate_path = config.tls_certificate,
+          .key_path = config.tls_key,
+          .client_ca_path = config.tls_client_ca,
+          .mutual = config.tls_client_auth == "require",
+          .allowed_names = config.tls_allowed_names,
+          .reload_period = config.tls_reload};
+}
 
 class ServerImpl final : public Server {
  public:
@@ -55,11 +72,15 @@ class ServerImpl final : public Server {
   absl::Status Open(const ServerConfig& config,
                     std::function<void(absl::Duration timeout)> on_drain_request) {
     const absl::Time begin = environment_.clock->Now();
-    // Before the backend: a path that another server holds is known in microseconds.
-    RpcServerOptions options{.queues = QueueCount(config.queues),
+    RpcServerOptions options{.adopts = true,
+                             .queues = QueueCount(config.queues),
                              .max_concurrent_streams = config.max_concurrent_streams,
                              .transport_memory_bytes = TransportBytes(config)};
-    WINNOW_RETURN_IF_ERROR(ClaimListeners(config, options.listeners));
+    // Before the backend: a path that another server holds is known in microseconds.
+    WINNOW_RETURN_IF_ERROR(OpenGate(config));
+    if (config.has_tls()) {
+      WINNOW_ASSIGN_OR_RETURN(options.tls, MakeTlsCredentials(TlsOptionsOf(config), metrics_));
+    }
     WINNOW_ASSIGN_OR_RETURN(backend_,
                             OpenBackend({.kind = config.backend,
                                          .device_ordinal = config.device,
@@ -69,15 +90,18 @@ class ServerImpl final : public Server {
                                          .staging_pool_bytes = config.staging_pool_bytes}));
     FillEnvironment(config, std::move(on_drain_request));
     WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
-    {
-      const ScopedSocketMode mode;
-      WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
+    WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
+    WINNOW_RETURN_IF_ERROR(ListenForPages(config));
+    for (const std::string& address : gate_->addresses()) {
+      environment_.listeners.push_back(address);
     }
+    SetSlowRequestThreshold(config.slow_request);
+    gate_->Open([this](int fd, ConnectionKind kind) { rpc_->Adopt(fd, kind); });
     LogReady(config, environment_.clock->Now() - begin);
     return absl::OkStatus();
   }
 
-  const std::vector<std::string>& addresses() const override { return rpc_->addresses(); }
+  const std::vector<std::string>& addresses() const override { return gate_->addresses(); }
 
   absl::Status CheckHealth() override {
     absl::Status status = backend_->Healthy();
@@ -90,6 +114,7 @@ class ServerImpl final : public Server {
   }
 
   void ExpireLeases() override {
+    WarnOfPlaintext();
     ledger_->ExpireGraces();
     descriptors_.DropExpired();
   }
@@ -108,7 +133,9 @@ class ServerImpl final : public Server {
     scheduler_->Drain(environment_.clock->Now() + timeout);
     ledger_->Close("the server is draining");
     rpc_->AwaitReplies(absl::Now() + kReplyTimeout);
+    gate_ = nullptr;
     rpc_->Stop();
+    http_ = nullptr;  // pages show what is destroyed next
     backend_->Drain();
     const SchedulerStats after = scheduler_->stats();
     Log(LogLevel::kInfo, "stopped",
@@ -120,18 +147,56 @@ class ServerImpl final : public Server {
     scheduler_ = nullptr;
     backend_ = nullptr;
     claims_.clear();
+    admin_claims_.clear();
+    http_claims_.clear();
   }
 
  private:
-  absl::Status ClaimListeners(const ServerConfig& config, std::vector<std::string>& addresses) {
+  void WarnOfPlaintext() {
+    const absl::Time now = environment_.clock->Now();
+    if (exposed_.empty() || now < next_warning_) return;
+    next_warning_ = now + kWarningPeriod;
+    Log(LogLevel::kWarning, "serving in the clear beyond this host",
+        {{"listeners", absl::StrJoin(exposed_, ",")}, {"way_out", "--tls-cert"}});
+  }
+
+  absl::Status OpenGate(const ServerConfig& config) {
+    allowed_uids_ = AllowedUids(config);
+    ConnectionGateOptions options{.max_connections = config.max_connections,
+                                  .allowed_uids = allowed_uids_};
     std::vector<std::string> listeners = config.listeners;
-    if (listeners.empty()) listeners.push_back(DefaultListener());
+    if (listeners.empty() && config.insecure_listeners.empty()) {
+      listeners.push_back(DefaultListener());
+    }
     for (const std::string& text : listeners) {
-      WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text));
-      addresses.push_back(listener.address);
+      WINNOW_ASSIGN_OR_RETURN(const Listener listener,
+                              ParseListener(text, MainListenerRule(config)));
+      options.listeners.push_back(
+          {{.address = listener.address, .mode = config.socket_mode, .group = config.socket_group},
+           config.has_tls() && listener.socket_path.empty() ? ConnectionKind::kTls
+                                                            : ConnectionKind::kPlain});
       if (listener.socket_path.empty()) continue;
       WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path));
       claims_.push_back(std::move(claim));
+    }
+    for (const std::string& text : config.insecure_listeners) {
+      WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, InsecureListenerRule()));
+      options.listeners.push_back({{.address = listener.address}});
+      if (listener.beyond_loopback) exposed_.push_back(listener.address);
+    }
+    WINNOW_RETURN_IF_ERROR(AddAdminListeners(config, options));
+    WINNOW_ASSIGN_OR_RETURN(gate_, ConnectionGate::Listen(std::move(options), metrics_));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddAdminListeners(const ServerConfig& config, ConnectionGateOptions& options) {
+    for (const std::string& text : config.admin_listeners) {
+      WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, AdminListenerRule()));
+      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path));
+      admin_claims_.push_back(std::move(claim));
+      options.listeners.push_back(
+          {{.address = listener.address, .mode = 0600}, ConnectionKind::kAdmin});
+      environment_.admin_listeners.push_back(listener.address);
     }
     return absl::OkStatus();
   }
@@ -164,12 +229,22 @@ class ServerImpl final : public Server {
     environment_.lease_streams = &lease_streams_;
     environment_.descriptors = &descriptors_;
     environment_.metrics = &metrics_;
+    environment_.journal = &journal_;
     environment_.limits.max_inline_bytes = config.max_inline_bytes;
     environment_.version = ServerVersion();
     environment_.queue_limits = queue;
     environment_.start_time = environment_.clock->Now();
     environment_.tcp_admin = config.tcp_admin;
     environment_.begin_drain = std::move(on_drain_request);
+  }
+
+  absl::Status CheckUser(uid_t uid) const {
+    if (allowed_uids_.empty() || uid == getuid() ||
+        std::find(allowed_uids_.begin(), allowed_uids_.end(), uid) != allowed_uids_.end()) {
+      return absl::OkStatus();
+    }
+    return MakeError(absl::StatusCode::kPermissionDenied, "this user may not hand over memory",
+                     {.reason = ErrorReason::kPermissionDenied});
   }
 
   // One beside the first Unix socket; engines on the same host reach it by path, whatever listener
@@ -179,7 +254,8 @@ class ServerImpl final : public Server {
       WINNOW_ASSIGN_OR_RETURN(
           auto socket,
           DescriptorSocket::Listen({.path = absl::StrCat(claim->path(), ".fd")}, &descriptors_,
-                                   [this](absl::string_view lease_id, uid_t) {
+                                   [this](absl::string_view lease_id, uid_t uid) {
+                                     WINNOW_RETURN_IF_ERROR(CheckUser(uid));
                                      return ledger_->Resources(lease_id).status();
                                    }));
       if (environment_.descriptor_socket_path.empty()) {
@@ -190,6 +266,30 @@ class ServerImpl final : public Server {
     return absl::OkStatus();
   }
 
+  absl::Status ListenForPages(const ServerConfig& config) {
+    RegisterServerMetrics(environment_, metrics_);
+    HttpServerOptions options;
+    for (const std::string& text : config.http_listeners) {
+      WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, HttpListenerRule()));
+      options.listeners.push_back({.address = listener.address});
+      if (listener.socket_path.empty()) continue;
+      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path));
+      http_claims_.push_back(std::move(claim));
+    }
+    for (const std::string& text : config.insecure_http_listeners) {
+      WINNOW_ASSIGN_OR_RETURN(const Listener listener,
+                              ParseListener(text, ExposedHttpListenerRule()));
+      options.listeners.push_back({.address = listener.address, .exposed = true});
+    }
+    if (options.listeners.empty()) return absl::OkStatus();
+    WINNOW_ASSIGN_OR_RETURN(
+        http_,
+        HttpServer::Start(std::move(options), [this](const HttpRequest& request, bool exposed) {
+          return ServePage(request, exposed, environment_);
+        }));
+    return absl::OkStatus();
+  }
+
   void LogReady(const ServerConfig& config, absl::Duration start_duration) const {
     const BackendInfo& backend = backend_->info();
     Log(LogLevel::kInfo, "server ready",
@@ -197,7 +297,9 @@ class ServerImpl final : public Server {
          {"backend", backend.device.kind},
          {"device", backend.device.name},
          {"why", backend.choice_reason},
-         {"listeners", absl::StrJoin(rpc_->addresses(), ",")},
+         {"listeners", absl::StrJoin(gate_->addresses(), ",")},
+         {"tls", config.has_tls() ? "1.3" : "none"},
+         {"http", http_ == nullptr ? "none" : absl::StrJoin(http_->addresses(), ",")},
          {"max_inline_bytes", config.max_inline_bytes},
          {"max_queued_requests", config.max_queued_requests},
          {"max_queued_bytes", config.max_queued_bytes},
@@ -206,7 +308,13 @@ class ServerImpl final : public Server {
 
   // In the order in which they are needed, so that they are destroyed in the reverse one.
   std::vector<std::unique_ptr<SocketClaim>> claims_;
+  std::vector<std::unique_ptr<SocketClaim>> admin_claims_;
+  std::vector<std::unique_ptr<SocketClaim>> http_claims_;
+  std::vector<uid_t> allowed_uids_;
+  std::vector<std::string> exposed_;  // addresses in the clear beyond loopback
+  absl::Time next_warning_ = absl::InfinitePast();
   MetricsRegistry metrics_;
+  ErrorJournal journal_{metrics_, Clock::Real()};
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Scheduler> scheduler_;
   LeaseStreams lease_streams_;
@@ -215,6 +323,8 @@ class ServerImpl final : public Server {
   std::vector<std::unique_ptr<DescriptorSocket>> descriptor_sockets_;
   RpcEnvironment environment_{.clock = Clock::Real()};
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<ConnectionGate> gate_;
+  std::unique_ptr<HttpServer> http_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "server/app/listener.h"
 #include "winnow/kernels/error.h"
@@ -18,6 +19,15 @@ struct Range {
   int64_t high;
 };
 
+absl::Status BadSetting(absl::string_view flag, const std::string& value, absl::string_view takes) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   absl::StrCat(flag, " is \"", value, "\"; it takes ", takes),
+                   {.reason = ErrorReason::kValueOutOfRange,
+                    .field = std::string(flag),
+                    .value = value,
+                    .limit = std::string(takes)});
+}
+
 absl::Status Check(const Range& range) {
   if (range.value >= range.low && range.value <= range.high) return absl::OkStatus();
   return InvalidField(ErrorReason::kValueOutOfRange, range.flag, range.value,
@@ -30,25 +40,79 @@ constexpr int64_t kTiB = int64_t{1} << 40;
 // them.
 constexpr int64_t kMaxInlineBytes = 1000 * kMiB;
 
+absl::Status CheckListeners(const std::vector<std::string>& listeners, const ListenerRule& rule) {
+  for (const std::string& listener : listeners) {
+    WINNOW_ASSIGN_OR_RETURN(const Listener parsed, ParseListener(listener, rule));
+    if (rule.flag == AdminListenerRule().flag && parsed.socket_path.empty()) {
+      return BadSetting("--admin-listen", listener, "unix:PATH");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAccess(const ServerConfig& config) {
+  for (const std::string& uid : config.allowed_uids) {
+    uint32_t number = 0;
+    if (!absl::SimpleAtoi(uid, &number)) return BadSetting("--allow-uids", uid, "numbers of users");
+  }
+  if (config.tls_client_auth != "require" && config.tls_client_auth != "none") {
+    return BadSetting("--tls-client-auth", config.tls_client_auth, "require or none");
+  }
+  if (config.tls_certificate.empty() != config.tls_key.empty()) {
+    return BadSetting("--tls-key", config.tls_key, "a key beside --tls-cert, and only then");
+  }
+  const bool mutual = config.has_tls() && config.tls_client_auth == "require";
+  if (mutual && config.tls_client_ca.empty()) {
+    return BadSetting("--tls-client-ca", "",
+                      "who signs clients' certificates, or --tls-client-auth=none");
+  }
+  if (!mutual && !config.tls_allowed_names.empty()) {
+    return BadSetting("--tls-allow-names", config.tls_allowed_names[0],
+                      "names beside --tls-client-auth=require and --tls-cert, and only then");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+ListenerRule MainListenerRule(const ServerConfig& config) {
+  return {.beyond_loopback = config.has_tls()};
+}
+
+ListenerRule InsecureListenerRule() {
+  return {.flag = "insecure-listen", .unix_allowed = false, .beyond_loopback = true};
+}
+
+ListenerRule AdminListenerRule() {
+  return {.flag = "admin-listen", .way_out = "administration is never served beyond this host"};
+}
+
+ListenerRule HttpListenerRule() {
+  return {.flag = "http-listen",
+          .way_out = "--insecure-http-listen serves metrics and health on others"};
+}
+
+ListenerRule ExposedHttpListenerRule() {
+  return {.flag = "insecure-http-listen", .unix_allowed = false, .beyond_loopback = true};
+}
 
 absl::Status ServerConfig::Validate() const {
   if (backend != "auto" && backend != "cuda" && backend != "cpu") {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     absl::StrCat("--backend is \"", backend, "\"; it takes auto, cuda or cpu"),
-                     {.reason = ErrorReason::kValueOutOfRange,
-                      .field = "--backend",
-                      .value = backend,
-                      .limit = "auto, cuda or cpu"});
+    return BadSetting("--backend", backend, "auto, cuda or cpu");
   }
-  for (const std::string& listener : listeners) {
-    WINNOW_RETURN_IF_ERROR(ParseListener(listener).status());
-  }
+  WINNOW_RETURN_IF_ERROR(CheckListeners(listeners, MainListenerRule(*this)));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(insecure_listeners, InsecureListenerRule()));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(admin_listeners, AdminListenerRule()));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(http_listeners, HttpListenerRule()));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(insecure_http_listeners, ExposedHttpListenerRule()));
+  WINNOW_RETURN_IF_ERROR(CheckAccess(*this));
   const Range ranges[] = {
       {"--device", device, 0, 1023},
       {"--threads", threads, 0, 1024},
       {"--launch-slots", launch_slots, 1, 64},
       {"--queues", queues, 0, 64},
+      {"--max-connections", max_connections, 1, 1'000'000},
+      {"--tls-reload", absl::ToInt64Seconds(tls_reload), 1, 86'400},
       {"--max-inline-bytes", max_inline_bytes, 1024, kMaxInlineBytes},
       {"--max-queued-requests", max_queued_requests, 1, 1'000'000},
       {"--max-queued-bytes", max_queued_bytes, max_inline_bytes, kTiB},
@@ -63,6 +127,7 @@ absl::Status ServerConfig::Validate() const {
       {"--max-lease-resources", max_lease_resources, 0, 1'000'000},
       {"--max-lease-requests", max_lease_requests, 1, 1'000'000},
       {"--max-resume-grace", absl::ToInt64Seconds(max_resume_grace), 0, 86'400},
+      {"--slow-request", absl::ToInt64Seconds(slow_request), 0, 86'400},
       {"--drain-timeout", absl::ToInt64Seconds(drain_timeout), 0, 86'400},
   };
   for (const Range& range : ranges) WINNOW_RETURN_IF_ERROR(Check(range));

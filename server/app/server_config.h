@@ -9,12 +9,28 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "server/app/listener.h"
 #include "server/base/logging.h"
 
 namespace winnow::server {
 
 struct ServerConfig {
-  std::vector<std::string> listeners;  // "unix:PATH" or "HOST:PORT"; empty: DefaultListener()
+  // "unix:PATH" or "HOST:PORT"; empty: DefaultListener(). With a certificate the TCP ones speak
+  // TLS.
+  std::vector<std::string> listeners;
+  std::vector<std::string> insecure_listeners;  // "HOST:PORT" of any address, in the clear
+  std::vector<std::string> admin_listeners;     // "unix:PATH", mode 0600, who may drain the server
+  mode_t socket_mode = 0660;                    // of Unix listeners
+  std::string socket_group;                     // of Unix listeners; empty: the process's
+  std::vector<std::string> allowed_uids;        // besides the server's own; empty: not checked
+  int32_t max_connections = 1024;
+
+  std::string tls_certificate;  // paths of PEM files; empty: no TLS
+  std::string tls_key;
+  std::string tls_client_ca;
+  std::string tls_client_auth = "require";        // or "none"
+  std::vector<std::string> tls_allowed_names;     // subject alternative names of clients
+  absl::Duration tls_reload = absl::Seconds(10);  // how often the files are looked at
 
   std::string backend = "auto";  // "auto", "cuda" or "cpu"
   int32_t device = 0;            // ordinal of the GPU
@@ -39,13 +55,26 @@ struct ServerConfig {
   int64_t max_lease_requests = 1024;  // waiting or running
   absl::Duration max_resume_grace = absl::Minutes(5);
 
+  std::vector<std::string> http_listeners;           // pages and metrics: unix:PATH or loopback
+  std::vector<std::string> insecure_http_listeners;  // metrics and health on any address
+
+  absl::Duration slow_request = absl::Seconds(1);  // slower ones are logged; 0: none
   absl::Duration drain_timeout = absl::Seconds(30);
   LogLevel log_level = LogLevel::kInfo;
   bool tcp_admin = false;  // peers on TCP may drain the server
 
+  bool has_tls() const { return !tls_certificate.empty(); }
+
   // InvalidArgument with the flag as field ("--max-queued-bytes"), value and limit.
   absl::Status Validate() const;
 };
+
+// What the addresses of each flag may be.
+ListenerRule MainListenerRule(const ServerConfig& config);
+ListenerRule InsecureListenerRule();
+ListenerRule AdminListenerRule();
+ListenerRule HttpListenerRule();
+ListenerRule ExposedHttpListenerRule();
 
 }  // namespace winnow::server
 

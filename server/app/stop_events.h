@@ -1,8 +1,10 @@
-// Reasons for the server to stop, as events that the main thread waits for: SIGTERM and SIGINT, and
-// requests of peers.
+// What the main thread waits for: reasons to stop (SIGTERM, SIGINT, requests of peers), and the
+// signals that change the log's level (SIGUSR1, SIGUSR2).
 
 #ifndef WINNOW_SERVER_APP_STOP_EVENTS_H_
 #define WINNOW_SERVER_APP_STOP_EVENTS_H_
+
+#include <signal.h>
 
 #include <memory>
 #include <optional>
@@ -18,11 +20,13 @@ struct StopEvent {
   int signal = 0;                         // 0: not a signal
   std::optional<absl::Duration> timeout;  // what the peer asked for
   bool done = false;                      // NotifyDone was called
+
+  bool ends_server() const { return signal == SIGTERM || signal == SIGINT || timeout.has_value(); }
 };
 
 class StopEvents {
  public:
-  // Takes SIGTERM and SIGINT from now on. Call it before any thread is started: they inherit the
+  // Takes these signals from now on. Call it before any thread is started: they inherit the
   // mask.
   static absl::StatusOr<std::unique_ptr<StopEvents>> Create();
   ~StopEvents();

@@ -1,0 +1,184 @@
+#include "server/app/connection_gate.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "server/base/logging.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::server {
+namespace {
+
+constexpr absl::Duration kWarningPeriod = absl::Seconds(10);
+constexpr absl::Duration kPauseWithoutDescriptors = absl::Milliseconds(50);
+
+// gRPC does not say when it closes a connection. A socket's inode is its own, so that a descriptor
+// that means another file, or none, tells it.
+struct Adopted {
+  int fd = -1;
+  ino_t inode = 0;
+};
+
+ino_t InodeOf(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+class ConnectionGateImpl final : public ConnectionGate {
+ public:
+  ConnectionGateImpl(ConnectionGateOptions options, MetricsRegistry& metrics)
+      : options_(std::move(options)),
+        user_refused_(Refused("user", metrics)),
+        full_refused_(Refused("too_many", metrics)),
+        accepted_(metrics.AddCounter("winnow_connections_total", "Connections accepted.")) {}
+
+  ~ConnectionGateImpl() override {
+    if (thread_.joinable()) {
+      const uint64_t one = 1;
+      [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof(one));
+      thread_.join();
+    }
+    for (const int fd : listen_fds_) close(fd);
+    for (const std::string& address : addresses_) {
+      if (absl::StartsWith(address, "unix:")) unlink(address.c_str() + 5);
+    }
+    if (wake_fd_ >= 0) close(wake_fd_);
+  }
+
+  absl::Status Listen() {
+    for (const GateListener& listener : options_.listeners) {
+      WINNOW_ASSIGN_OR_RETURN(const ListenSocket socket, OpenListenSocket(listener.socket));
+      listen_fds_.push_back(socket.fd);
+      addresses_.push_back(socket.address);
+    }
+    wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return wake_fd_ >= 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot wait for events");
+  }
+
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+
+  void Open(Adopt adopt) override {
+    adopt_ = std::move(adopt);
+    thread_ = std::thread([this] { Loop(); });
+  }
+
+ private:
+  static Counter* Refused(const char* why, MetricsRegistry& metrics) {
+    return metrics.AddCounter("winnow_refused_connections_total", "Connections refused, by why.",
+                              {{"why", why}});
+  }
+
+  void Loop() {
+    std::vector<pollfd> files(1, {wake_fd_, POLLIN, 0});
+    for (const int fd : listen_fds_) files.push_back({fd, POLLIN, 0});
+    while (true) {
+      poll(files.data(), files.size(), -1);
+      if (files[0].revents != 0) return;
+      for (size_t i = 0; i < listen_fds_.size(); ++i) {
+        if (files[1 + i].revents != 0) Accept(i);
+      }
+    }
+  }
+
+  void Accept(size_t index) {
+    const int fd = accept4(listen_fds_[index], nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+      // The connection stays in the backlog and would wake the loop again at once.
+      if (errno == EMFILE || errno == ENFILE) {
+        Warn("no descriptors left");
+        absl::SleepFor(kPauseWithoutDescriptors);
+      }
+      return;
+    }
+    if (!MayConnect(index, fd)) {
+      close(fd);
+      return;
+    }
+    if (!absl::StartsWith(addresses_[index], "unix:")) {
+      const int on = 1;
+      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    }
+    adopted_.push_back({.fd = fd, .inode = InodeOf(fd)});
+    accepted_->Add();
+    adopt_(fd, options_.listeners[index].kind);
+  }
+
+  bool MayConnect(size_t index, int fd) {
+    // The mode of its socket says who the administrator is; a full server must let him in.
+    if (options_.listeners[index].kind == ConnectionKind::kAdmin) return true;
+    if (absl::StartsWith(addresses_[index], "unix:") && !UserAllowed(fd)) {
+      user_refused_->Add();
+      Warn("its user is not in allow-uids");
+      return false;
+    }
+    if (adopted_.size() >= static_cast<size_t>(options_.max_connections)) DropClosed();
+    if (adopted_.size() < static_cast<size_t>(options_.max_connections)) return true;
+    full_refused_->Add();
+    Warn("max-connections are open");
+    return false;
+  }
+
+  bool UserAllowed(int fd) const {
+    if (options_.allowed_uids.empty()) return true;
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+    return peer.uid == getuid() ||
+           std::find(options_.allowed_uids.begin(), options_.allowed_uids.end(), peer.uid) !=
+               options_.allowed_uids.end();
+  }
+
+  void DropClosed() {
+    adopted_.erase(
+        std::remove_if(adopted_.begin(), adopted_.end(),
+                       [](const Adopted& each) { return InodeOf(each.fd) != each.inode; }),
+        adopted_.end());
+  }
+
+  // Who is refused may try without end; the log does not follow.
+  void Warn(absl::string_view why) {
+    ++unreported_;
+    const absl::Time now = absl::Now();
+    if (now - last_warning_ < kWarningPeriod) return;
+    Log(LogLevel::kWarning, "connection refused", {{"why", why}, {"count", unreported_}});
+    last_warning_ = now;
+    unreported_ = 0;
+  }
+
+  const ConnectionGateOptions options_;
+  Counter* const user_refused_;
+  Counter* const full_refused_;
+  Counter* const accepted_;
+  Adopt adopt_;
+  std::vector<int> listen_fds_;
+  std::vector<std::string> addresses_;
+  int wake_fd_ = -1;
+  // Of the thread.
+  std::vector<Adopted> adopted_;
+  absl::Time last_warning_ = absl::InfinitePast();
+  int64_t unreported_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ConnectionGate>> ConnectionGate::Listen(
+    ConnectionGateOptions options, MetricsRegistry& metrics) {
+  auto gate = std::make_unique<ConnectionGateImpl>(std::move(options), metrics);
+  WINNOW_RETURN_IF_ERROR(gate->Listen());
+  return gate;
+}
+
+}  // namespace winnow::server
