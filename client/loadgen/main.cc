@@ -25,7 +25,7 @@ struct Arguments {
   std::string duration = "10s", warm_up = "1s", timeout = "10s", objective, step = "3s";
   std::string json, csv, picture;
   double rate = 0, verify = 0.01;
-  int in_flight = 16;
+  int in_flight = 0;
   uint64_t seed = 1;
 };
 
@@ -41,7 +41,7 @@ void Describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--rate", arguments.rate,
                  "requests a second, sent when due whatever the answers do; 0: closed loop");
   app.add_option("--in-flight", arguments.in_flight,
-                 "closed loop: requests in flight; open loop: the most")
+                 "closed loop: requests in flight, 16 by default; open loop: the most, 4096")
       ->check(CLI::Range(1, 100000));
   app.add_option("--duration", arguments.duration, "of what is counted, as 10s or 5m");
   app.add_option("--warm-up", arguments.warm_up, "sent before and not counted");
@@ -87,7 +87,8 @@ class Session {
       return absl::InvalidArgumentError("a run takes 1ms or more");
     }
     run.rate = arguments.rate;
-    run.in_flight = arguments.in_flight;
+    const bool open_loop = arguments.rate > 0 || !arguments.objective.empty();
+    run.in_flight = arguments.in_flight > 0 ? arguments.in_flight : (open_loop ? 4096 : 16);
     run.verify = arguments.verify;
     run.seed = arguments.seed;
     return session;
