@@ -26,7 +26,7 @@ winnow_install(kernels winnow_kernels)
 install(DIRECTORY kernels/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT winnow_development
         FILES_MATCHING PATTERN "*.h")
 if(WINNOW_BUILD_SERVER)
-  winnow_install(client winnow_client winnow_default_target winnow_proto)
+  winnow_install(client winnow_client winnow_client_lease_core winnow_default_target winnow_proto)
   install(DIRECTORY client/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT winnow_development
           FILES_MATCHING PATTERN "*.h")
 endif()

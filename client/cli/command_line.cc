@@ -43,12 +43,20 @@ void AddCommands(CLI::App& root, Commands& commands) {
   AddDemoCommand(root, commands);
   AddInfoCommand(root, commands);
   AddProbeCommand(root, commands);
+  AddLeasesCommand(root, commands);
   AddDrainCommand(root, commands);
 }
 
 const CLI::App& Deepest(const CLI::App& root) {
   const std::vector<CLI::App*> parsed = root.get_subcommands();
-  return parsed.empty() ? root : *parsed.front();
+  return parsed.empty() ? root : Deepest(*parsed.front());
+}
+
+// "winnow leases end".
+std::string PathOf(const CLI::App& app) {
+  return app.get_parent() == nullptr
+             ? app.get_name()
+             : absl::StrCat(PathOf(*app.get_parent()), " ", app.get_name());
 }
 
 std::vector<std::string> KnownWords(const CLI::App& app, bool options) {
@@ -99,9 +107,7 @@ int UsageFailure(const CLI::App& root, const CLI::ParseError& error) {
   std::string what = MissingValue(Deepest(root));
   if (what.empty()) what = UnknownArgument(root);
   if (what.empty()) what = OneLine(error.what());
-  const CLI::App& app = Deepest(root);
-  const std::string command =
-      &app == &root ? "winnow --help" : absl::StrCat("winnow ", app.get_name(), " --help");
+  const std::string command = absl::StrCat(PathOf(Deepest(root)), " --help");
   const absl::string_view end = absl::EndsWith(what, "?") ? " See '" : "; see '";
   fputs(FailureLine(absl::InvalidArgumentError(absl::StrCat(what, end, command, "'"))).c_str(),
         stderr);

@@ -28,6 +28,7 @@ void AddConsumeCommand(CLI::App& root, Commands& commands);
 void AddDemoCommand(CLI::App& root, Commands& commands);
 void AddInfoCommand(CLI::App& root, Commands& commands);
 void AddProbeCommand(CLI::App& root, Commands& commands);
+void AddLeasesCommand(CLI::App& root, Commands& commands);
 void AddDrainCommand(CLI::App& root, Commands& commands);
 
 }  // namespace winnow::cli

@@ -24,7 +24,8 @@ std::string HelpFormat::make_help(const CLI::App* app, std::string name,
 std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const {
   std::string usage = absl::StrCat("\nUsage: ", name);
   if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) {
-    return absl::StrCat(usage, " COMMAND [OPTIONS]\n");
+    const bool needed = app->get_require_subcommand_min() > 0;
+    return absl::StrCat(usage, needed ? " COMMAND" : " [COMMAND]", " [OPTIONS]\n");
   }
   for (const CLI::Option* option : app->get_options()) {
     if (!option->get_required()) continue;

@@ -1,5 +1,7 @@
 #include "client/cli/number_text.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -21,6 +23,15 @@ std::string Shown(absl::Duration duration) {
   if (micros < 1000) return absl::StrFormat("%.0f us", micros);
   if (micros < 1e6) return absl::StrFormat("%.2f ms", micros / 1e3);
   return absl::StrFormat("%.2f s", micros / 1e6);
+}
+
+std::string ShownBytes(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double amount = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < std::size(kUnits); ++unit) amount /= 1024;
+  return unit == 0 ? absl::StrCat(bytes, " B")
+                   : absl::StrFormat("%.*f %s", amount < 10 ? 1 : 0, amount, kUnits[unit]);
 }
 
 }  // namespace winnow::cli

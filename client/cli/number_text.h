@@ -17,6 +17,9 @@ std::string Grouped(int64_t number);
 // "1 row", "16 rows", "131,072 rows".
 std::string Counted(int64_t number, absl::string_view noun);
 
+// "512 B", "1.5 MiB", "16 GiB".
+std::string ShownBytes(int64_t bytes);
+
 // "812 us", "2.31 ms", "1.20 s".
 std::string Shown(absl::Duration duration);
 

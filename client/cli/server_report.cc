@@ -11,15 +11,6 @@
 namespace winnow::cli {
 namespace {
 
-std::string ShownBytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double amount = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < std::size(kUnits); ++unit) amount /= 1024;
-  return unit == 0 ? absl::StrCat(bytes, " B")
-                   : absl::StrFormat("%.*f %s", amount < 10 ? 1 : 0, amount, kUnits[unit]);
-}
-
 std::string DeviceText(const client::DeviceDescription& device) {
   std::string text = absl::StrCat(device.kind, ", ", device.name);
   if (!device.compute_capability.empty()) {

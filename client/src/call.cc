@@ -1,10 +1,12 @@
 #include "client/src/call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "winnow/client/error.h"
+#include "winnow/kernels/status_macros.h"
 
 namespace winnow::client {
 namespace {
@@ -17,6 +19,11 @@ AttemptOptions NextAttempt(const CallProgress& progress, const CallSettings& set
           .stop = std::move(stop),
           .wait_for_ready = settings.wait_for_ready,
           .metadata = &settings.metadata};
+}
+
+bool MayRepeat(Repeat repeat, const absl::Status& error) {
+  if (repeat == Repeat::kNever || !IsTransient(error)) return false;
+  return repeat == Repeat::kSafe || GetErrorInfo(error).has_value();
 }
 
 }  // namespace
@@ -33,9 +40,25 @@ absl::Duration CallProgress::RemainingTime() const {
                                              : deadline_ - environment_.clock->Now();
 }
 
+absl::StatusOr<absl::Duration> CallProgress::AskGate() {
+  if (settings_.gate == nullptr) return absl::ZeroDuration();
+  absl::StatusOr<absl::Duration> wait = settings_.gate->Admit();
+  if (!wait.ok() || *wait <= absl::ZeroDuration()) return wait;
+  last_transient_ = settings_.gate->Waiting();
+  const absl::Duration remaining = RemainingTime();
+  if (remaining <= absl::ZeroDuration()) return TimeoutError();
+  return std::min(*wait, remaining);
+}
+
+bool CallProgress::GateRepeats(const absl::Status& status) const {
+  return settings_.gate != nullptr && settings_.gate->Judge(status) == CallGate::Verdict::kRepeat;
+}
+
 std::optional<absl::Duration> CallProgress::NextAttemptAfter(const absl::Status& error) {
   ++attempts_;
-  if (!IsTransient(error) || attempts_ >= settings_.retry.max_attempts) return std::nullopt;
+  if (!MayRepeat(settings_.repeat, error) || attempts_ >= settings_.retry.max_attempts) {
+    return std::nullopt;
+  }
   const absl::Duration wait =
       BackoffAfter(settings_.retry, attempts_, environment_.jitter(), error);
   // The error says more than the timeout that a doomed wait would end in.
@@ -64,22 +87,37 @@ absl::Status CallProgress::TimeoutError() const {
   return absl::DeadlineExceededError(message);
 }
 
+namespace {
+
+void WaitFor(const CallEnvironment& environment, absl::Duration wait, const std::stop_token& stop) {
+  absl::Notification passed;
+  environment.clock->After(wait, stop, [&passed] { passed.Notify(); });
+  passed.WaitForNotification();
+}
+
+}  // namespace
+
 absl::Status RunCall(const CallEnvironment& environment, const CallSettings& settings,
                      const std::stop_token& stop, const google::protobuf::MessageLite& request,
                      google::protobuf::MessageLite& response) {
   CallProgress progress(environment, settings);
   while (true) {
     if (stop.stop_requested()) return CancelledByCaller();
+    WINNOW_ASSIGN_OR_RETURN(const absl::Duration gate_wait, progress.AskGate());
+    if (gate_wait > absl::ZeroDuration()) {
+      WaitFor(environment, gate_wait, stop);
+      continue;
+    }
     const AttemptOptions options = NextAttempt(progress, settings, stop);
     if (options.timeout <= absl::ZeroDuration()) return progress.TimeoutError();
     const absl::Status status = environment.stub->Call(settings.method, options, request, response);
+    const bool again = progress.GateRepeats(status);
     if (status.ok()) return status;
     if (stop.stop_requested()) return CancelledByCaller();
+    if (again) continue;
     const std::optional<absl::Duration> wait = progress.NextAttemptAfter(status);
     if (!wait.has_value()) return progress.Explain(status);
-    absl::Notification passed;
-    environment.clock->After(*wait, stop, [&passed] { passed.Notify(); });
-    passed.WaitForNotification();
+    WaitFor(environment, *wait, stop);
   }
 }
 
@@ -100,6 +138,9 @@ class AsyncCall {
   static void Attempt(std::unique_ptr<AsyncCall> self) {
     AsyncCall& call = *self;
     if (call.stop_.stop_requested()) return Finish(std::move(self), CancelledByCaller());
+    const absl::StatusOr<absl::Duration> gate_wait = call.progress_.AskGate();
+    if (!gate_wait.ok()) return Finish(std::move(self), gate_wait.status());
+    if (*gate_wait > absl::ZeroDuration()) return AttemptAfter(std::move(self), *gate_wait);
     const AttemptOptions options = NextAttempt(call.progress_, call.settings_, call.stop_);
     if (options.timeout <= absl::ZeroDuration()) {
       return Finish(std::move(self), call.progress_.TimeoutError());
@@ -114,12 +155,19 @@ class AsyncCall {
  private:
   static void AfterAttempt(std::unique_ptr<AsyncCall> self, absl::Status status) {
     AsyncCall& call = *self;
+    const bool again = call.progress_.GateRepeats(status);
     if (status.ok()) return Finish(std::move(self), std::move(status));
     if (call.stop_.stop_requested()) return Finish(std::move(self), CancelledByCaller());
+    if (again) return Attempt(std::move(self));
     const std::optional<absl::Duration> wait = call.progress_.NextAttemptAfter(status);
     if (!wait.has_value()) return Finish(std::move(self), call.progress_.Explain(status));
+    AttemptAfter(std::move(self), *wait);
+  }
+
+  static void AttemptAfter(std::unique_ptr<AsyncCall> self, absl::Duration wait) {
+    const AsyncCall& call = *self;
     call.environment_.clock->After(
-        *wait, call.stop_, [self = std::move(self)]() mutable { Attempt(std::move(self)); });
+        wait, call.stop_, [self = std::move(self)]() mutable { Attempt(std::move(self)); });
   }
 
   static void Finish(std::unique_ptr<AsyncCall> self, absl::Status status) {

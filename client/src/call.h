@@ -13,6 +13,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/clock.h"
 #include "client/src/stub.h"
@@ -20,12 +21,40 @@
 
 namespace winnow::client {
 
+// Lets the attempts of one call through and judges how they ended. Thread safety: one thread at a
+// time.
+class CallGate {
+ public:
+  enum class Verdict {
+    kAsUsual,  // the retry policy decides
+    kRepeat,   // through the gate again; does not count as an attempt
+  };
+
+  virtual ~CallGate() = default;
+  // Before each attempt; may change the request. Zero: go on. More: ask again after that time.
+  // An error ends the call. Does not block.
+  virtual absl::StatusOr<absl::Duration> Admit() = 0;
+  // After each attempt.
+  virtual Verdict Judge(const absl::Status& status) = 0;
+  // Why Admit lets nobody through, for the message of a timeout.
+  virtual absl::Status Waiting() const = 0;
+};
+
+// Which failures let the same call be tried again.
+enum class Repeat {
+  kSafe,         // transient ones (error.h)
+  kWhenRefused,  // those of them that the server answered with: it has done nothing then
+  kNever,
+};
+
 struct CallSettings {
   std::string method;
   absl::Duration timeout = absl::InfiniteDuration();
   RetryPolicy retry;
   bool wait_for_ready = false;
   Metadata metadata;
+  Repeat repeat = Repeat::kSafe;
+  std::shared_ptr<CallGate> gate;  // null: none. Shared with the call that outlives its caller
 };
 
 // What every call of a connection uses. All outlive the calls.
@@ -43,6 +72,10 @@ class CallProgress {
 
   // Of the attempt that starts now; 0 or less when the deadline has passed.
   absl::Duration RemainingTime() const;
+  // Asks the gate, if there is one: how long to wait before asking again, zero to go on.
+  absl::StatusOr<absl::Duration> AskGate();
+  // Whether the gate wants the attempt that ended with `status` to be made again.
+  bool GateRepeats(const absl::Status& status) const;
   // After an attempt failed with `error`: how long to wait before the next, or nothing when the
   // call is over.
   std::optional<absl::Duration> NextAttemptAfter(const absl::Status& error);

@@ -85,9 +85,10 @@ absl::StatusOr<CallSettings> MakeCallSettings(const ClientOptions& defaults,
   WINNOW_RETURN_IF_ERROR(CheckMetadata(options.metadata));
   return CallSettings{.method = method,
                       .timeout = options.timeout.value_or(defaults.timeout),
-                      .retry = repeat == Repeat::kSafe ? retry : RetryPolicy::Never(),
+                      .retry = repeat == Repeat::kNever ? RetryPolicy::Never() : retry,
                       .wait_for_ready = options.wait_for_ready,
-                      .metadata = options.metadata};
+                      .metadata = options.metadata,
+                      .repeat = repeat};
 }
 
 }  // namespace winnow::client

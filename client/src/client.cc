@@ -102,6 +102,14 @@ absl::StatusOr<DrainResult> Client::Drain(const DrainRequest& request,
   return connection_->Drain(request, options);
 }
 
+absl::StatusOr<std::vector<LeaseDescription>> Client::ListLeases(const CallOptions& options) const {
+  return connection_->ListLeases(options);
+}
+
+absl::Status Client::EndLease(const EndLeaseRequest& request, const CallOptions& options) const {
+  return connection_->EndLease(request, options);
+}
+
 absl::StatusOr<HealthStatus> Client::Health(const std::string& service,
                                             const CallOptions& options) const {
   return connection_->Health(service, options);

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "client/src/call_settings.h"
+#include "client/src/lease_connection_impl.h"
+#include "client/src/lease_gate.h"
+#include "client/src/lease_keeper.h"
 #include "client/src/rpc.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -60,10 +63,12 @@ class OpenCall {
 
 }  // namespace
 
-ConnectionImpl::ConnectionImpl(ClientOptions options, std::shared_ptr<const Transport> transport)
+ConnectionImpl::ConnectionImpl(ClientOptions options, std::shared_ptr<const Transport> transport,
+                               std::shared_ptr<LeaseCore> lease)
     : options_(std::move(options)),
       transport_(std::move(transport)),
-      in_flight_(std::make_shared<InFlight>()) {}
+      in_flight_(std::make_shared<InFlight>()),
+      lease_(std::move(lease)) {}
 
 ConnectionImpl::~ConnectionImpl() {
   in_flight_->Close();
@@ -73,13 +78,30 @@ ConnectionImpl::~ConnectionImpl() {
 }
 
 template <typename Rpc>
+absl::Status ConnectionImpl::EncodeRequest(const Rpc&, const typename Rpc::Request& request,
+                                           typename Rpc::RequestMessage& message,
+                                           CallSettings& settings) const {
+  ResourceBindings bindings;
+  if constexpr (requires { Encode(request, message, &bindings); }) {
+    if (lease_ != nullptr) {
+      WINNOW_RETURN_IF_ERROR(Encode(request, message, &bindings));
+      settings.gate =
+          std::make_shared<LeaseGate>(lease_, transport_->environment.clock, std::move(bindings),
+                                      message.mutable_lease_id());
+      return absl::OkStatus();
+    }
+  }
+  return Encode(request, message);
+}
+
+template <typename Rpc>
 absl::StatusOr<typename Rpc::Result> ConnectionImpl::Run(const Rpc& rpc,
                                                          const typename Rpc::Request& request,
                                                          const CallOptions& options) {
-  WINNOW_ASSIGN_OR_RETURN(const CallSettings settings,
+  WINNOW_ASSIGN_OR_RETURN(CallSettings settings,
                           MakeCallSettings(options_, options, rpc.method, rpc.repeat));
   typename Rpc::RequestMessage message;
-  WINNOW_RETURN_IF_ERROR(Encode(request, message));
+  WINNOW_RETURN_IF_ERROR(EncodeRequest(rpc, request, message, settings));
   typename Rpc::ResponseMessage response;
   WINNOW_RETURN_IF_ERROR(
       RunCall(transport_->environment, settings, options.stop, message, response));
@@ -96,7 +118,7 @@ Future<typename Rpc::Result> ConnectionImpl::Start(const Rpc& rpc,
   auto settings = MakeCallSettings(options_, options, rpc.method, rpc.repeat);
   if (!settings.ok()) return ReadyFuture<Result>(settings.status());
   auto message = std::make_unique<typename Rpc::RequestMessage>();
-  if (const absl::Status status = Encode(request, *message); !status.ok()) {
+  if (const absl::Status status = EncodeRequest(rpc, request, *message, *settings); !status.ok()) {
     return ReadyFuture<Result>(status);
   }
   auto call = std::make_unique<OpenCall<Rpc>>(transport_, in_flight_, options.stop);
@@ -180,6 +202,20 @@ Future<ExecuteResult> ConnectionImpl::AsyncExecute(const ExecuteRequest& request
   return Start(kExecute, request, options);
 }
 
+absl::StatusOr<std::shared_ptr<LeaseConnection>> ConnectionImpl::OpenLease(
+    const LeaseOptions& lease, const CallOptions& options) {
+  WINNOW_ASSIGN_OR_RETURN(CallSettings settings,
+                          MakeCallSettings(options_, options, "", Repeat::kSafe));
+  auto core = std::make_shared<LeaseCore>();
+  const LeaseChannel channel = {.environment = &transport_->environment, .owner = transport_};
+  auto keeper = std::make_shared<LeaseKeeper>(channel, lease, core);
+  WINNOW_RETURN_IF_ERROR(keeper->Open(std::move(settings), options.stop));
+  auto operations =
+      std::make_shared<ConnectionImpl>(options_, TransportOfLease(transport_, options_), core);
+  return std::make_shared<LeaseConnectionImpl>(options_, channel, std::move(core),
+                                               std::move(keeper), std::move(operations));
+}
+
 absl::StatusOr<ServerInfo> ConnectionImpl::GetServerInfo(const CallOptions& options) {
   return Run(kGetServerInfo, NoFields(), options);
 }
@@ -196,6 +232,15 @@ absl::StatusOr<int32_t> ConnectionImpl::ProbeOccupancy(const ProbeOccupancyReque
 absl::StatusOr<DrainResult> ConnectionImpl::Drain(const DrainRequest& request,
                                                   const CallOptions& options) {
   return Run(kDrain, request, options);
+}
+
+absl::StatusOr<std::vector<LeaseDescription>> ConnectionImpl::ListLeases(
+    const CallOptions& options) {
+  return Run(kListLeases, NoFields(), options);
+}
+
+absl::Status ConnectionImpl::EndLease(const EndLeaseRequest& request, const CallOptions& options) {
+  return Run(kEndLease, request, options).status();
 }
 
 absl::StatusOr<HealthStatus> ConnectionImpl::Health(const std::string& service,

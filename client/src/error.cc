@@ -9,7 +9,12 @@ bool HasReason(const absl::Status& status, ErrorReason reason) {
 
 bool IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) ||
-         (absl::IsResourceExhausted(status) && HasReason(status, ErrorReason::kQueueFull));
+         (absl::IsResourceExhausted(status) && (HasReason(status, ErrorReason::kQueueFull) ||
+                                                HasReason(status, ErrorReason::kResourceBusy)));
+}
+
+bool IsContentsLost(const absl::Status& status) {
+  return absl::IsDataLoss(status) && HasReason(status, ErrorReason::kResourceStale);
 }
 
 bool IsUnreachable(const absl::Status& status) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "winnow/kernels/limits.h"
+#include "client/src/request_shapes.h"
 
 namespace winnow::client {
 
@@ -35,11 +35,7 @@ Step ExecuteBuilder::TopK(TopKRequest request) {
 
 Step ExecuteBuilder::BlockAmax(BlockAmaxRequest request) {
   const int64_t rows = request.scores.rows();
-  const int64_t block_size = request.block_size > 0 ? request.block_size : kDefaultBlockSize;
-  const int64_t columns = request.scores.columns();
-  const int64_t key_columns = request.key_columns != 0
-                                  ? request.key_columns
-                                  : columns / block_size + (columns % block_size != 0 ? 1 : 0);
+  const int64_t key_columns = KeyColumns(request);
   Step step = Add(std::move(request));
   step.Declare(OutputName::kKeys, DType::kFloat32, rows, key_columns);
   step.Declare(OutputName::kBlockCounts, DType::kInt32, rows, 1);

@@ -2,6 +2,7 @@
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
 
 #include <chrono>
@@ -64,6 +65,64 @@ class PendingCall final : public Completion {
   absl::AnyInvocable<void(absl::Status) &&> done_;
 };
 
+// A stream with a queue of its own, which the caller polls.
+class GrpcMessageStream final : public MessageStream {
+ public:
+  using Stub = grpc::TemplatedGenericStub<MessageLite, MessageLite>;
+
+  GrpcMessageStream(Stub& stub, const std::string& method, const AttemptOptions& options) {
+    Prepare(options, context_);
+    stream_ = stub.PrepareCall(&context_, method, &queue_);
+    cancel_.emplace(options.stop, TryCancel{&context_});
+    stream_->StartCall(this);
+    Await();
+  }
+  ~GrpcMessageStream() override {
+    if (!finished_) {
+      Cancel();
+      Finish();
+    }
+    cancel_.reset();
+    queue_.Shutdown();
+    Await();
+  }
+
+  bool Write(const MessageLite& message) override {
+    stream_->Write(message, this);
+    return Await();
+  }
+  void WritesDone() override {
+    stream_->WritesDone(this);
+    Await();
+  }
+  bool Read(MessageLite& message) override {
+    stream_->Read(&message, this);
+    return Await();
+  }
+  void Cancel() override { context_.TryCancel(); }
+  absl::Status Finish() override {
+    finished_ = true;
+    grpc::Status status;
+    stream_->Finish(&status, this);
+    Await();
+    return FromGrpcStatus(status);
+  }
+
+ private:
+  // The one operation under way is over; whether it worked.
+  bool Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<MessageLite, MessageLite>> stream_;
+  std::optional<CancelOnStop> cancel_;
+  bool finished_ = false;
+};
+
 }  // namespace
 
 GrpcStub::GrpcStub(std::shared_ptr<grpc::Channel> channel, CompletionThread* completions)
@@ -98,6 +157,11 @@ void GrpcStub::AsyncCall(const std::string& method, const AttemptOptions& option
   auto* call = new PendingCall(options, std::move(done));
   call->Start(stub_.PrepareUnaryCall(call->context(), method, request, completions_->queue()),
               options.stop, response);
+}
+
+std::unique_ptr<MessageStream> GrpcStub::OpenStream(const std::string& method,
+                                                    const AttemptOptions& options) {
+  return std::make_unique<GrpcMessageStream>(stub_, method, options);
 }
 
 }  // namespace winnow::client

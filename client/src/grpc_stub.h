@@ -28,6 +28,8 @@ class GrpcStub final : public Stub {
                  const google::protobuf::MessageLite& request,
                  google::protobuf::MessageLite& response,
                  absl::AnyInvocable<void(absl::Status) &&> done) override;
+  std::unique_ptr<MessageStream> OpenStream(const std::string& method,
+                                            const AttemptOptions& options) override;
 
  private:
   grpc::TemplatedGenericStub<google::protobuf::MessageLite, google::protobuf::MessageLite> stub_;

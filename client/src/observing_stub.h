@@ -14,8 +14,8 @@ namespace winnow::client {
 
 class ObservingStub final : public Stub {
  public:
-  // `clock` outlives the stub and its calls.
-  ObservingStub(std::unique_ptr<Stub> stub, CallObserver observer, const Clock* clock);
+  // `stub` and `clock` outlive it and its calls.
+  ObservingStub(Stub* stub, CallObserver observer, const Clock* clock);
 
   absl::Status Call(const std::string& method, const AttemptOptions& options,
                     const google::protobuf::MessageLite& request,
@@ -24,9 +24,12 @@ class ObservingStub final : public Stub {
                  const google::protobuf::MessageLite& request,
                  google::protobuf::MessageLite& response,
                  absl::AnyInvocable<void(absl::Status) &&> done) override;
+  // Reported once, when it is finished.
+  std::unique_ptr<MessageStream> OpenStream(const std::string& method,
+                                            const AttemptOptions& options) override;
 
  private:
-  const std::unique_ptr<Stub> stub_;
+  Stub* const stub_;
   const CallObserver observer_;
   const Clock* const clock_;
 };

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/request_shapes.h"
 #include "client/src/tensor_encoding.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/operations.h"
@@ -16,6 +17,8 @@ v1::SelectionOrder ToProto(Order order) {
   return static_cast<v1::SelectionOrder>(static_cast<int64_t>(order) + 1);
 }
 
+OutputShape Column(int64_t rows) { return {DType::kInt32, rows, 1}; }
+
 void EncodeStep(const TopKRequest& request, v1::TopKStep& step, TensorEncoder& tensors) {
   tensors.Add("scores", request.scores, &step, &v1::TopKStep::mutable_scores);
   tensors.Add("lengths", request.lengths, &step, &v1::TopKStep::mutable_lengths);
@@ -25,9 +28,12 @@ void EncodeStep(const TopKRequest& request, v1::TopKStep& step, TensorEncoder& t
   step.set_k(request.k);
   step.set_order(ToProto(request.order));
   step.set_deterministic(request.deterministic);
-  AddTarget(request.indices, &step, &v1::TopKStep::mutable_indices);
-  AddTarget(request.slots, &step, &v1::TopKStep::mutable_slots);
-  AddTarget(request.values, &step, &v1::TopKStep::mutable_values);
+  const OutputShape chosen = {DType::kInt32, request.scores.rows(), request.k};
+  const OutputShape values = {request.scores.dtype(), request.scores.rows(), request.k};
+  tensors.Add("indices", request.indices, chosen, &step, &v1::TopKStep::mutable_indices);
+  tensors.Add("slots", request.slots, chosen, &step, &v1::TopKStep::mutable_slots);
+  tensors.Add("values", request.values, values, &step, &v1::TopKStep::mutable_values);
+  tensors.Add("plan", request.plan, ResourceKind::kPlan, &step, &v1::TopKStep::mutable_plan);
   if (request.static_threshold.has_value()) step.set_static_threshold(*request.static_threshold);
 }
 
@@ -37,8 +43,11 @@ void EncodeStep(const BlockAmaxRequest& request, v1::BlockAmaxStep& step, Tensor
   step.set_block_size(request.block_size);
   step.set_skip_at_most(request.skip_at_most);
   step.set_key_column_count(request.key_columns);
-  AddTarget(request.keys, &step, &v1::BlockAmaxStep::mutable_keys);
-  AddTarget(request.block_counts, &step, &v1::BlockAmaxStep::mutable_block_counts);
+  const int64_t rows = request.scores.rows();
+  const OutputShape keys = {DType::kFloat32, rows, KeyColumns(request)};
+  tensors.Add("keys", request.keys, keys, &step, &v1::BlockAmaxStep::mutable_keys);
+  tensors.Add("block_counts", request.block_counts, Column(rows), &step,
+              &v1::BlockAmaxStep::mutable_block_counts);
 }
 
 void EncodeStep(const SortCandidateBlocksRequest& request, v1::SortCandidateBlocksStep& step,
@@ -48,14 +57,18 @@ void EncodeStep(const SortCandidateBlocksRequest& request, v1::SortCandidateBloc
   tensors.Add("lengths", request.lengths, &step, &Step::mutable_lengths);
   tensors.Add(request.page_table, &step);
   step.set_block_size(request.block_size);
-  AddTarget(request.out_blocks, &step, &Step::mutable_out_blocks);
-  AddTarget(request.block_slots, &step, &Step::mutable_block_slots);
-  AddTarget(request.candidate_lengths, &step, &Step::mutable_candidate_lengths);
+  const int64_t rows = request.blocks.rows();
+  const OutputShape blocks = {DType::kInt32, rows, request.blocks.columns()};
+  tensors.Add("out_blocks", request.out_blocks, blocks, &step, &Step::mutable_out_blocks);
+  tensors.Add("block_slots", request.block_slots, blocks, &step, &Step::mutable_block_slots);
+  tensors.Add("candidate_lengths", request.candidate_lengths, Column(rows), &step,
+              &Step::mutable_candidate_lengths);
 }
 
 template <typename Request, typename Message>
-absl::Status EncodeUnary(const Request& request, Message& message) {
+absl::Status EncodeUnary(const Request& request, Message& message, ResourceBindings* bindings) {
   TensorEncoder tensors;
+  tensors.SetBindings(bindings);
   tensors.SetFieldPrefix("step.");
   EncodeStep(request, *message.mutable_step(), tensors);
   return tensors.status();
@@ -94,23 +107,26 @@ absl::Status Encode(const PlanTopKRequest& request, v1::PlanTopKRequest& message
   return tensors.status();
 }
 
-absl::Status Encode(const TopKRequest& request, v1::TopKRequest& message) {
-  return EncodeUnary(request, message);
+absl::Status Encode(const TopKRequest& request, v1::TopKRequest& message,
+                    ResourceBindings* bindings) {
+  return EncodeUnary(request, message, bindings);
 }
 
-absl::Status Encode(const BlockAmaxRequest& request, v1::BlockAmaxRequest& message) {
-  return EncodeUnary(request, message);
+absl::Status Encode(const BlockAmaxRequest& request, v1::BlockAmaxRequest& message,
+                    ResourceBindings* bindings) {
+  return EncodeUnary(request, message, bindings);
 }
 
 absl::Status Encode(const SortCandidateBlocksRequest& request,
-                    v1::SortCandidateBlocksRequest& message) {
-  return EncodeUnary(request, message);
+                    v1::SortCandidateBlocksRequest& message, ResourceBindings* bindings) {
+  return EncodeUnary(request, message, bindings);
 }
 
 absl::Status Encode(const PublishCandidatesRequest& request,
-                    v1::PublishCandidatesRequest& message) {
+                    v1::PublishCandidatesRequest& message, ResourceBindings* bindings) {
   using Message = v1::PublishCandidatesRequest;
   TensorEncoder tensors;
+  tensors.SetBindings(bindings);
   tensors.Add("scores", request.scores, &message, &Message::mutable_scores);
   tensors.Add("lengths", request.lengths, &message, &Message::mutable_lengths);
   tensors.Add(request.page_table, &message);
@@ -119,18 +135,24 @@ absl::Status Encode(const PublishCandidatesRequest& request,
   message.set_block_size(request.block_size);
   message.set_order(ToProto(request.order));
   message.set_deterministic(request.deterministic);
-  AddTarget(request.slots, &message, &Message::mutable_slots);
-  AddTarget(request.indices, &message, &Message::mutable_indices);
-  AddTarget(request.blocks, &message, &Message::mutable_blocks);
-  AddTarget(request.block_slots, &message, &Message::mutable_block_slots);
-  AddTarget(request.candidate_lengths, &message, &Message::mutable_candidate_lengths);
+  const int64_t rows = request.scores.rows();
+  const OutputShape tokens = {DType::kInt32, rows, request.k == 0 ? kDefaultK : request.k};
+  const OutputShape blocks = {DType::kInt32, rows,
+                              request.k_blocks == 0 ? kDefaultKBlocks : request.k_blocks};
+  tensors.Add("slots", request.slots, tokens, &message, &Message::mutable_slots);
+  tensors.Add("indices", request.indices, tokens, &message, &Message::mutable_indices);
+  tensors.Add("blocks", request.blocks, blocks, &message, &Message::mutable_blocks);
+  tensors.Add("block_slots", request.block_slots, blocks, &message, &Message::mutable_block_slots);
+  tensors.Add("candidate_lengths", request.candidate_lengths, Column(rows), &message,
+              &Message::mutable_candidate_lengths);
   return tensors.status();
 }
 
 absl::Status Encode(const ConsumeCandidatesRequest& request,
-                    v1::ConsumeCandidatesRequest& message) {
+                    v1::ConsumeCandidatesRequest& message, ResourceBindings* bindings) {
   using Message = v1::ConsumeCandidatesRequest;
   TensorEncoder tensors;
+  tensors.SetBindings(bindings);
   tensors.Add("scores", request.scores, &message, &Message::mutable_scores);
   tensors.Add("candidate_lengths", request.candidate_lengths, &message,
               &Message::mutable_candidate_lengths);
@@ -139,14 +161,20 @@ absl::Status Encode(const ConsumeCandidatesRequest& request,
   message.set_block_size(request.block_size);
   message.set_order(ToProto(request.order));
   message.set_deterministic(request.deterministic);
-  AddTarget(request.slots, &message, &Message::mutable_slots);
-  AddTarget(request.indices, &message, &Message::mutable_indices);
-  AddTarget(request.values, &message, &Message::mutable_values);
+  const int64_t rows = request.scores.rows();
+  const int64_t k = request.k == 0 ? kDefaultK : request.k;
+  const OutputShape tokens = {DType::kInt32, rows, k};
+  const OutputShape values = {request.scores.dtype(), rows, k};
+  tensors.Add("slots", request.slots, tokens, &message, &Message::mutable_slots);
+  tensors.Add("indices", request.indices, tokens, &message, &Message::mutable_indices);
+  tensors.Add("values", request.values, values, &message, &Message::mutable_values);
   return tensors.status();
 }
 
-absl::Status Encode(const ExecuteRequest& request, v1::ExecuteRequest& message) {
+absl::Status Encode(const ExecuteRequest& request, v1::ExecuteRequest& message,
+                    ResourceBindings* bindings) {
   TensorEncoder tensors;
+  tensors.SetBindings(bindings);
   for (const ExecuteRequest::Operation& operation : request.steps) {
     tensors.SetFieldPrefix(
         absl::StrCat("steps[", message.steps_size(), "].", FieldOf(operation), "."));
@@ -159,6 +187,14 @@ absl::Status Encode(const NoFields&, v1::GetServerInfoRequest&) { return absl::O
 
 absl::Status Encode(const NoFields&, v1::GetStatsRequest&) { return absl::OkStatus(); }
 
+absl::Status Encode(const NoFields&, v1::ListLeasesRequest&) { return absl::OkStatus(); }
+
+absl::Status Encode(const EndLeaseRequest& request, v1::EndLeaseRequest& message) {
+  message.set_lease_number(request.number);
+  message.set_message(request.message);
+  return absl::OkStatus();
+}
+
 absl::Status Encode(const ProbeOccupancyRequest& request, v1::ProbeOccupancyRequest& message) {
   message.set_cluster_size(request.cluster_size);
   message.set_blocks_per_multiprocessor(request.blocks_per_multiprocessor);
@@ -167,12 +203,14 @@ absl::Status Encode(const ProbeOccupancyRequest& request, v1::ProbeOccupancyRequ
 
 absl::Status Encode(const DrainRequest& request, v1::DrainRequest& message) {
   if (request.timeout == absl::InfiniteDuration()) return absl::OkStatus();
-  absl::Duration rest;
-  message.mutable_timeout_duration()->set_seconds(
-      absl::IDivDuration(request.timeout, absl::Seconds(1), &rest));
-  message.mutable_timeout_duration()->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
+  EncodeDuration(request.timeout, *message.mutable_timeout_duration());
   return absl::OkStatus();
+}
+
+void EncodeDuration(absl::Duration duration, google::protobuf::Duration& message) {
+  absl::Duration rest;
+  message.set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
+  message.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
 }
 
 absl::Status Encode(const std::string& service, google::protobuf::StringValue& message) {

@@ -6,7 +6,10 @@
 
 #include <google/protobuf/wrappers.pb.h>
 
+#include <vector>
+
 #include "absl/status/status.h"
+#include "client/src/no_fields.h"
 #include "winnow/client/results.h"
 #include "winnow/client/server_info.h"
 #include "winnow/v1/admin_service.pb.h"
@@ -30,6 +33,9 @@ absl::Status Decode(google::protobuf::Int32Value& message, HealthStatus& status)
 // In server_info_decoding.cc.
 absl::Status Decode(v1::GetServerInfoResponse& message, ServerInfo& info);
 absl::Status Decode(v1::GetStatsResponse& message, ServerStats& stats);
+
+absl::Status Decode(v1::ListLeasesResponse& message, std::vector<LeaseDescription>& leases);
+inline absl::Status Decode(v1::EndLeaseResponse&, NoFields&) { return absl::OkStatus(); }
 
 // Shared by both files.
 RouteCounts ToRouteCounts(const v1::RouteCounts& message);

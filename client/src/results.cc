@@ -25,6 +25,20 @@ absl::string_view Name(ServerState state) {
   return "unspecified";
 }
 
+absl::string_view Name(LeaseState state) {
+  switch (state) {
+    case LeaseState::kUnspecified:
+      break;
+    case LeaseState::kOpen:
+      return "open";
+    case LeaseState::kWaiting:
+      return "waiting";
+    case LeaseState::kEnding:
+      return "ending";
+  }
+  return "unspecified";
+}
+
 absl::string_view Name(HealthStatus status) {
   switch (status) {
     case HealthStatus::kUnknown:

@@ -7,13 +7,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "client/src/call.h"
 #include "client/src/request_encoding.h"
 #include "client/src/result_decoding.h"
 
 namespace winnow::client {
-
-enum class Repeat { kSafe, kNever };
 
 // Encode(Request, RequestMessage) and Decode(ResponseMessage, Result) exist for every one.
 template <typename RequestT, typename RequestMessageT, typename ResponseMessageT, typename ResultT>
@@ -55,6 +55,12 @@ inline constexpr Rpc<ProbeOccupancyRequest, v1::ProbeOccupancyRequest, v1::Probe
 // A drain whose reply is lost may have begun: Unavailable may well mean that it worked.
 inline constexpr Rpc<DrainRequest, v1::DrainRequest, v1::DrainResponse, DrainResult> kDrain{
     "/winnow.v1.AdminService/Drain", Repeat::kNever};
+inline constexpr Rpc<NoFields, v1::ListLeasesRequest, v1::ListLeasesResponse,
+                     std::vector<LeaseDescription>>
+    kListLeases{"/winnow.v1.AdminService/ListLeases"};
+// The repeat of one whose reply was lost would say that there is no such lease.
+inline constexpr Rpc<EndLeaseRequest, v1::EndLeaseRequest, v1::EndLeaseResponse, NoFields>
+    kEndLease{"/winnow.v1.AdminService/EndLease", Repeat::kNever};
 // A health check asks how things are now.
 inline constexpr Rpc<std::string, google::protobuf::StringValue, google::protobuf::Int32Value,
                      HealthStatus>

@@ -68,4 +68,20 @@ absl::Status Decode(v1::GetStatsResponse& message, ServerStats& stats) {
   return absl::OkStatus();
 }
 
+absl::Status Decode(v1::ListLeasesResponse& message, std::vector<LeaseDescription>& leases) {
+  for (const v1::LeaseDescription& lease : message.leases()) {
+    leases.push_back({.number = lease.lease_number(),
+                      .display_name = lease.display_name(),
+                      .peer = lease.peer(),
+                      .state = static_cast<LeaseState>(lease.state()),
+                      .age = ToDuration(lease.age_duration()),
+                      .used_bytes = lease.used_bytes(),
+                      .buffers = lease.buffer_count(),
+                      .page_tables = lease.page_table_count(),
+                      .plans = lease.plan_count(),
+                      .inflight_requests = lease.inflight_request_count()});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace winnow::client

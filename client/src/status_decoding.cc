@@ -22,18 +22,28 @@ std::string Printable(std::string text) {
   return text;
 }
 
+ErrorInfo FromProto(const v1::ErrorDetail& detail) {
+  return {.reason = static_cast<ErrorReason>(detail.reason()),
+          .field = Printable(detail.field()),
+          .value = Printable(detail.value()),
+          .limit = Printable(detail.limit()),
+          .row = detail.row(),
+          .retry_after_millis = std::max<int64_t>(detail.retry_after_millis(), 0)};
+}
+
+// The numbers of gRPC and abseil are the same by design.
+absl::StatusCode CodeOf(int number) {
+  return number >= 1 && number <= 16 ? static_cast<absl::StatusCode>(number)
+                                     : absl::StatusCode::kUnknown;
+}
+
 std::optional<ErrorInfo> DecodeDetail(const std::string& details) {
   v1::RpcStatus status;
   if (details.empty() || !status.ParseFromString(details)) return std::nullopt;
   for (const google::protobuf::Any& any : status.details()) {
     v1::ErrorDetail detail;
     if (!any.Is<v1::ErrorDetail>() || !any.UnpackTo(&detail)) continue;
-    return ErrorInfo{.reason = static_cast<ErrorReason>(detail.reason()),
-                     .field = Printable(detail.field()),
-                     .value = Printable(detail.value()),
-                     .limit = Printable(detail.limit()),
-                     .row = detail.row(),
-                     .retry_after_millis = std::max<int64_t>(detail.retry_after_millis(), 0)};
+    return FromProto(detail);
   }
   return std::nullopt;
 }
@@ -42,13 +52,16 @@ std::optional<ErrorInfo> DecodeDetail(const std::string& details) {
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  const int number = status.error_code();
-  // The numbers of gRPC and abseil are the same by design.
-  const absl::StatusCode code = number >= 1 && number <= 16 ? static_cast<absl::StatusCode>(number)
-                                                            : absl::StatusCode::kUnknown;
+  const absl::StatusCode code = CodeOf(status.error_code());
   std::optional<ErrorInfo> info = DecodeDetail(status.error_details());
   if (!info.has_value()) return absl::Status(code, status.error_message());
   return MakeError(code, status.error_message(), *std::move(info));
+}
+
+absl::Status FromStreamError(const v1::StreamError& error) {
+  const absl::StatusCode code = CodeOf(error.code());
+  if (!error.has_detail()) return absl::Status(code, error.message());
+  return MakeError(code, error.message(), FromProto(error.detail()));
 }
 
 }  // namespace winnow::client

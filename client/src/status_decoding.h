@@ -6,12 +6,16 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
+#include "winnow/v1/indexer_service.pb.h"
 
 namespace winnow::client {
 
 // Same code and message; an ErrorInfo when the details hold a winnow.v1.ErrorDetail. Details that
 // cannot be read are ignored: the code and message still stand.
 absl::Status FromGrpcStatus(const grpc::Status& status);
+
+// Of a command of ExecuteStream: what FromGrpcStatus would give for the unary call.
+absl::Status FromStreamError(const v1::StreamError& error);
 
 }  // namespace winnow::client
 

@@ -6,6 +6,7 @@
 
 #include <google/protobuf/message_lite.h>
 
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -26,6 +27,23 @@ struct AttemptOptions {
   const Metadata* metadata = nullptr;  // never null when a stub is called
 };
 
+// A streaming RPC of any kind: messages there, messages back. Blocking. Errors as of Stub::Call.
+// Thread safety: one thread at a time.
+class MessageStream {
+ public:
+  // Cancels what is not finished.
+  virtual ~MessageStream() = default;
+
+  // False when the stream takes no more messages; Finish says why.
+  virtual bool Write(const google::protobuf::MessageLite& message) = 0;
+  virtual void WritesDone() = 0;
+  // False when no more messages come; Finish says why.
+  virtual bool Read(google::protobuf::MessageLite& message) = 0;
+  virtual void Cancel() = 0;
+  // Waits for the end; call it once, as the last.
+  virtual absl::Status Finish() = 0;
+};
+
 // Messages are passed by their base, so that one stub and one decorator serve every RPC; the typed
 // pairs are in rpc.h. Errors carry an ErrorInfo when the server sent one. Thread safety: all
 // methods may be called from several threads.
@@ -43,6 +61,10 @@ class Stub {
                          const google::protobuf::MessageLite& request,
                          google::protobuf::MessageLite& response,
                          absl::AnyInvocable<void(absl::Status) &&> done) = 0;
+
+  // Never null; one that cannot begin says so by its first Write or Read. The stub outlives it.
+  virtual std::unique_ptr<MessageStream> OpenStream(const std::string& method,
+                                                    const AttemptOptions& options) = 0;
 };
 
 }  // namespace winnow::client

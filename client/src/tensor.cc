@@ -44,16 +44,19 @@ absl::string_view Name(OutputName name) {
 
 DType TensorRef::dtype() const {
   if (view() != nullptr) return view()->dtype;
+  if (buffer() != nullptr) return buffer()->dtype;
   return step_output() != nullptr ? step_output()->dtype : DType::kUnspecified;
 }
 
 int64_t TensorRef::rows() const {
   if (view() != nullptr) return view()->rows;
+  if (buffer() != nullptr) return buffer()->rows;
   return step_output() != nullptr ? step_output()->rows : 0;
 }
 
 int64_t TensorRef::columns() const {
   if (view() != nullptr) return view()->columns;
+  if (buffer() != nullptr) return buffer()->columns;
   return step_output() != nullptr ? step_output()->columns : 0;
 }
 

@@ -19,6 +19,17 @@ absl::Status Overflow(absl::string_view field, const MatrixView& view) {
                    {.reason = ErrorReason::kSizeOverflow, .field = std::string(field)});
 }
 
+// Numbers that do not fit give no bytes; the server refuses them.
+StridedBytes Strided(int64_t offset_bytes, const OutputShape& shape, int64_t row_stride) {
+  StridedBytes bytes{.offset = offset_bytes, .rows = shape.rows};
+  const int64_t stride = row_stride == 0 ? shape.columns : row_stride;
+  if (__builtin_mul_overflow(shape.columns, SizeOf(shape.dtype), &bytes.row_bytes) ||
+      __builtin_mul_overflow(stride, SizeOf(shape.dtype), &bytes.stride_bytes)) {
+    return {};
+  }
+  return bytes;
+}
+
 }  // namespace
 
 absl::Status TensorEncoder::CheckView(absl::string_view field, const MatrixView& view,
@@ -82,6 +93,41 @@ void TensorEncoder::Encode(absl::string_view field, const MatrixView& view, v1::
   for (int64_t row = 0; row < view.rows; ++row) data.append(source + row * stride_bytes, row_bytes);
 }
 
+void TensorEncoder::Bind(ResourceUse use, absl::string_view field, v1::ResourceId* id) {
+  use.field = absl::StrCat(prefix_, field);
+  if (bindings_ == nullptr) {
+    status_.Update(MakeError(absl::StatusCode::kInvalidArgument,
+                             absl::StrCat(use.field, " is a resource of a lease; make the call with "
+                                                     "the client of that lease"),
+                             {.reason = ErrorReason::kFieldMissing, .field = "lease_id"}));
+    return;
+  }
+  bindings_->Add(std::move(use), id);
+}
+
+void TensorEncoder::Encode(absl::string_view field, const BufferMatrix& buffer, v1::Tensor* out) {
+  out->set_row_stride(buffer.row_stride);
+  v1::BufferRange& range = *out->mutable_buffer();
+  range.set_offset_bytes(buffer.offset_bytes);
+  Bind({.ref = buffer.buffer,
+        .bytes = Strided(buffer.offset_bytes, {buffer.dtype, buffer.rows, buffer.columns},
+                         buffer.row_stride)},
+       absl::StrCat(field, ".buffer"), range.mutable_buffer());
+}
+
+void TensorEncoder::Encode(absl::string_view field, const Output& output, const OutputShape& shape,
+                           v1::OutputTarget* out) {
+  out->set_placement(static_cast<v1::OutputPlacement>(output.placement()));
+  const BufferOutput* buffer = output.buffer();
+  if (buffer == nullptr) return;
+  out->set_row_stride(buffer->row_stride);
+  out->mutable_buffer()->set_offset_bytes(buffer->offset_bytes);
+  Bind({.ref = buffer->buffer,
+        .writes = true,
+        .bytes = Strided(buffer->offset_bytes, shape, buffer->row_stride)},
+       absl::StrCat(field, ".buffer"), out->mutable_buffer()->mutable_buffer());
+}
+
 void TensorEncoder::Encode(absl::string_view field, const TensorRef& tensor, v1::Tensor* out) {
   out->set_data_type(static_cast<v1::DataType>(tensor.dtype()));
   out->set_row_count(tensor.rows());
@@ -91,12 +137,17 @@ void TensorEncoder::Encode(absl::string_view field, const TensorRef& tensor, v1:
     out->mutable_step_output()->set_output(static_cast<v1::OutputName>(step->output));
     return;
   }
+  if (const BufferMatrix* buffer = tensor.buffer(); buffer != nullptr) {
+    return Encode(field, *buffer, out);
+  }
   Encode(field, *tensor.view(), out);
 }
 
 void TensorEncoder::Encode(const PageTableView& pages, v1::PageTable* out) {
   Add("page_table.table", pages.table, out, &v1::PageTable::mutable_table);
   Add("page_table.row_indices", pages.row_indices, out, &v1::PageTable::mutable_row_indices);
+  Add("page_table.resource", pages.resource, ResourceKind::kPageTable, out,
+      &v1::PageTable::mutable_resource);
   out->set_page_size(pages.page_size);
   out->set_pool_page_count(pages.pool_pages);
 }

@@ -36,6 +36,7 @@ const std::vector<std::pair<std::string, std::string>>& OptionsByCommand() {
       {"demo", "--data --seed --picture --no-picture --server --backend"},
       {"info", ""},
       {"probe", ""},
+      {"leases", "end"},
       {"drain", "--within"},
   };
   return *options;

@@ -64,6 +64,42 @@ TEST(ProbeCommandTest, ServingServerIsExitZero) {
   EXPECT_EQ(ParseJson(result)["health"], "serving");
 }
 
+TEST(LeasesCommandTest, ServerWithoutLeasesListsNone) {
+  const CommandResult text = RunOnServer({"leases"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr(": 0 leases, 0 B\n"));
+  EXPECT_EQ(ParseJson(RunOnServer({"leases", "--json"}))["leases"], nlohmann::json::array());
+}
+
+TEST(LeasesCommandTest, EndingALeaseThatIsNotThereSaysWhereToLook) {
+  const CommandResult result = RunOnServer({"leases", "end", "12345", "--json"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("has the number 12345; 'winnow leases' lists them\n"));
+  EXPECT_EQ(ParseJson(result)["error"]["reason"], "LEASE_NOT_FOUND");
+}
+
+TEST(LeasesCommandTest, BadUsageNamesTheCommandToAsk) {
+  for (const auto& [arguments, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"leases", "end"}, "number"},
+           {{"leases", "end", "0"}, "1 to 9223372036854775807"},
+           {{"leases", "end", "three"}, "three"},
+           {{"leases", "end", "3", "--mesage", "x"}, "did you mean --message?"},
+           {{"leases", "ned", "3"}, "did you mean end?"}}) {
+    const CommandResult result = RunWinnow(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_THAT(result.err, HasSubstr("winnow leases"));
+  }
+}
+
+TEST(LeasesCommandTest, EndExplainsItself) {
+  const CommandResult result = RunWinnow({"leases", "end", "--help"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* word : {"Usage: winnow leases end", "NUMBER", "--message", "Example"}) {
+    EXPECT_THAT(result.out, HasSubstr(word));
+  }
+}
+
 TEST(DrainCommandTest, ServerEndsAndThenProbeFindsNone) {
   auto server = ChildServer::Start(WINNOW_SERVER_PROGRAM, "cpu");
   ASSERT_TRUE(server.ok()) << server.status();
@@ -100,6 +136,7 @@ std::vector<CommandLine> AllCommands(const TempDir& dir) {
       {"demo", {"demo", "--no-picture"}},
       {"info", {"info"}},
       {"probe", {"probe"}},
+      {"leases", {"leases"}},
       {"drain", {"drain"}},
   };
 }

@@ -4,8 +4,10 @@
 #ifndef WINNOW_TESTS_CLIENT_FAKES_H_
 #define WINNOW_TESTS_CLIENT_FAKES_H_
 
+#include <cstdlib>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -66,6 +68,10 @@ class FakeStub final : public Stub {
                  google::protobuf::MessageLite& response,
                  absl::AnyInvocable<void(absl::Status) &&> done) override {
     std::move(done)(Call(method, options, request, response));
+  }
+
+  std::unique_ptr<MessageStream> OpenStream(const std::string&, const AttemptOptions&) override {
+    std::abort();  // no test of unary calls opens one
   }
 
   std::deque<absl::Status> script;

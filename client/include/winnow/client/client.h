@@ -11,7 +11,7 @@
 //   absl::Span<const int32_t> first_row = result->indices.row<int32_t>(0);
 //
 // Next: requests.h and results.h for the operations, execute.h for chains of steps, options.h for
-// timeouts and retries, error.h for how calls fail, mock_connection.h for tests.
+// timeouts and retries, lease.h for memory, page tables and plans that stay with the server, error.h for how calls fail, mock_connection.h for tests.
 
 #ifndef WINNOW_CLIENT_CLIENT_H_
 #define WINNOW_CLIENT_CLIENT_H_
@@ -19,18 +19,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "winnow/client/connection.h"
 #include "winnow/client/error.h"
 #include "winnow/client/execute.h"
 #include "winnow/client/future.h"
+#include "winnow/client/lease_options.h"
 #include "winnow/client/options.h"
 #include "winnow/client/requests.h"
 #include "winnow/client/results.h"
 #include "winnow/client/server_info.h"
 
 namespace winnow::client {
+
+class Lease;
 
 // A handle of a connection: cheap to copy, copies share the connection, the last one closes it (see
 // Connection's destructor). Thread safety: all methods may be called from several threads, on one
@@ -80,6 +84,12 @@ class Client {
   Future<ExecuteResult> AsyncExecute(const ExecuteRequest& request,
                                      const CallOptions& options = {}) const;
 
+  // Opens a lease, for what is to outlive one request: buffers, page tables, plans. Include lease.h.
+  // InvalidArgument for options that the server refuses; ResourceExhausted (QUOTA_EXCEEDED) when it
+  // has its leases.
+  absl::StatusOr<Lease> OpenLease(const LeaseOptions& lease = {},
+                                  const CallOptions& options = {}) const;
+
   // About the server.
   absl::StatusOr<ServerInfo> GetServerInfo(const CallOptions& options = {}) const;
   absl::StatusOr<ServerStats> GetStats(const CallOptions& options = {}) const;
@@ -90,6 +100,11 @@ class Client {
   // Asks the server to finish its work and end. Answers at once. Never repeated.
   absl::StatusOr<DrainResult> Drain(const DrainRequest& request = {},
                                     const CallOptions& options = {}) const;
+  // All leases, in the order they were opened.
+  absl::StatusOr<std::vector<LeaseDescription>> ListLeases(const CallOptions& options = {}) const;
+  // Ends another client's lease, as if its stream had ended. NotFound (LEASE_NOT_FOUND) when no
+  // open lease has the number. Never repeated.
+  absl::Status EndLease(const EndLeaseRequest& request, const CallOptions& options = {}) const;
   // Of the whole server (empty) or of one service, e.g. "winnow.v1.IndexerService". Never repeated.
   // A service that the server does not know: kServiceUnknown.
   absl::StatusOr<HealthStatus> Health(const std::string& service = "",

@@ -7,16 +7,20 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "winnow/client/execute.h"
 #include "winnow/client/future.h"
+#include "winnow/client/lease_options.h"
 #include "winnow/client/options.h"
 #include "winnow/client/requests.h"
 #include "winnow/client/results.h"
 #include "winnow/client/server_info.h"
 
 namespace winnow::client {
+
+class LeaseConnection;  // lease_connection.h
 
 // One method per RPC, in a blocking form and, for the operations, one that returns a future. The
 // memory that a request names is read before the method returns, in both forms. Thread safety: all
@@ -55,6 +59,9 @@ class Connection {
   virtual Future<ExecuteResult> AsyncExecute(const ExecuteRequest& request,
                                              const CallOptions& options) = 0;
 
+  virtual absl::StatusOr<std::shared_ptr<LeaseConnection>> OpenLease(
+      const LeaseOptions& lease, const CallOptions& options) = 0;
+
   virtual absl::StatusOr<ServerInfo> GetServerInfo(const CallOptions& options) = 0;
   virtual absl::StatusOr<ServerStats> GetStats(const CallOptions& options) = 0;
   // Clusters resident at once, at least 1.
@@ -62,6 +69,8 @@ class Connection {
                                                  const CallOptions& options) = 0;
   virtual absl::StatusOr<DrainResult> Drain(const DrainRequest& request,
                                             const CallOptions& options) = 0;
+  virtual absl::StatusOr<std::vector<LeaseDescription>> ListLeases(const CallOptions& options) = 0;
+  virtual absl::Status EndLease(const EndLeaseRequest& request, const CallOptions& options) = 0;
   virtual absl::StatusOr<HealthStatus> Health(const std::string& service,
                                               const CallOptions& options) = 0;
 };

@@ -23,8 +23,12 @@ namespace winnow::client {
 bool HasReason(const absl::Status& status, ErrorReason reason);
 
 // Whether the same call may succeed if it is repeated: Unavailable of any kind, and
-// ResourceExhausted with reason QUEUE_FULL.
+// ResourceExhausted with reason QUEUE_FULL or RESOURCE_BUSY.
 bool IsTransient(const absl::Status& status);
+
+// Whether the call would have read bytes of a buffer that were lost with a server and not written
+// since; see Lease. DataLoss with reason RESOURCE_STALE; the field names the tensor.
+bool IsContentsLost(const absl::Status& status);
 
 // Whether no server was reached: Unavailable without an ErrorInfo.
 bool IsUnreachable(const absl::Status& status);

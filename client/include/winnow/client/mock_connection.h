@@ -4,6 +4,8 @@
 //   auto connection = std::make_shared<winnow::client::MockConnection>();
 //   EXPECT_CALL(*connection, TopK).WillOnce(Return(result));
 //   MyEngine engine(winnow::client::Client(connection));
+//
+// Programs that open a lease get the double of mock_lease_connection.h from OpenLease.
 
 #ifndef WINNOW_CLIENT_MOCK_CONNECTION_H_
 #define WINNOW_CLIENT_MOCK_CONNECTION_H_
@@ -11,8 +13,10 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <vector>
 
 #include "winnow/client/connection.h"
+#include "winnow/client/lease_connection.h"
 
 namespace winnow::client {
 
@@ -81,12 +85,18 @@ class MockConnection : public Connection {
   MOCK_METHOD(Future<ExecuteResult>, AsyncExecute, (const ExecuteRequest&, const CallOptions&),
               (override));
 
+  MOCK_METHOD(absl::StatusOr<std::shared_ptr<LeaseConnection>>, OpenLease,
+              (const LeaseOptions&, const CallOptions&), (override));
+
   MOCK_METHOD(absl::StatusOr<ServerInfo>, GetServerInfo, (const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<ServerStats>, GetStats, (const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<int32_t>, ProbeOccupancy,
               (const ProbeOccupancyRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<DrainResult>, Drain, (const DrainRequest&, const CallOptions&),
               (override));
+  MOCK_METHOD(absl::StatusOr<std::vector<LeaseDescription>>, ListLeases, (const CallOptions&),
+              (override));
+  MOCK_METHOD(absl::Status, EndLease, (const EndLeaseRequest&, const CallOptions&), (override));
   MOCK_METHOD(absl::StatusOr<HealthStatus>, Health, (const std::string&, const CallOptions&),
               (override));
 };

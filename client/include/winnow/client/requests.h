@@ -39,10 +39,12 @@ struct TopKRequest {
   std::optional<PageTableView> page_table;  // needed for slots, refused without them
   Order order = Order::kAny;
   bool deterministic = false;
-  Placement indices = Placement::kInline;   // int32 [rows, k], padded with -1
-  Placement slots = Placement::kNone;       // int32 [rows, k], padded with -1
-  Placement values = Placement::kNone;      // the scores' type [rows, k], padded with -inf
+  Output indices = Placement::kInline;   // int32 [rows, k], padded with -1
+  Output slots = Placement::kNone;       // int32 [rows, k], padded with -1
+  Output values = Placement::kNone;      // the scores' type [rows, k], padded with -inf
   std::optional<int32_t> static_threshold;  // as in PlanTopKRequest; never changes the result
+  ResourceRef plan;  // a plan of the lease, made for exactly these lengths: FailedPrecondition
+                     // (PLAN_STALE) otherwise. Not with static_threshold
 };
 
 // Maxima over blocks of scores; the last block of a row gets +inf.
@@ -52,8 +54,8 @@ struct BlockAmaxRequest {
   int32_t block_size = 0;    // a power of two, 2 to 128; 0: 8
   int32_t skip_at_most = 0;  // rows of at most so many blocks are left untouched; 0: none is
   int32_t key_columns = 0;   // columns of the keys; 0: ceil(columns / block_size)
-  Placement keys = Placement::kInline;        // float32 [rows, key columns]
-  Placement block_counts = Placement::kNone;  // int32 [rows, 1]
+  Output keys = Placement::kInline;        // float32 [rows, key columns]
+  Output block_counts = Placement::kNone;  // int32 [rows, 1]
 };
 
 // The candidate block table: distinct ids ascending, padded with kPaddingBlock.
@@ -62,9 +64,9 @@ struct SortCandidateBlocksRequest {
   TensorRef lengths;       // int32 [rows, 1]: scores, not blocks
   int32_t block_size = 0;  // a power of two, 2 to 128; 0: 8
   std::optional<PageTableView> page_table;    // needed for block_slots; page_size >= block_size
-  Placement out_blocks = Placement::kInline;  // int32 [rows, width of blocks]
-  Placement block_slots = Placement::kNone;   // int32 [rows, width of blocks]
-  Placement candidate_lengths = Placement::kNone;  // int32 [rows, 1]
+  Output out_blocks = Placement::kInline;  // int32 [rows, width of blocks]
+  Output block_slots = Placement::kNone;   // int32 [rows, width of blocks]
+  Output candidate_lengths = Placement::kNone;  // int32 [rows, 1]
 };
 
 // The source layer's chain: token slots and the candidate block table from one matrix of scores.
@@ -77,11 +79,11 @@ struct PublishCandidatesRequest {
   int32_t block_size = 0;  // a power of two, 2 to 128; 0: 8
   Order order = Order::kAny;
   bool deterministic = false;
-  Placement slots = Placement::kInline;              // int32 [rows, k]
-  Placement indices = Placement::kNone;              // int32 [rows, k]
-  Placement blocks = Placement::kInline;             // int32 [rows, k_blocks]
-  Placement block_slots = Placement::kInline;        // int32 [rows, k_blocks]
-  Placement candidate_lengths = Placement::kInline;  // int32 [rows, 1]
+  Output slots = Placement::kInline;              // int32 [rows, k]
+  Output indices = Placement::kNone;              // int32 [rows, k]
+  Output blocks = Placement::kInline;             // int32 [rows, k_blocks]
+  Output block_slots = Placement::kInline;        // int32 [rows, k_blocks]
+  Output candidate_lengths = Placement::kInline;  // int32 [rows, 1]
 };
 
 // A later layer's call: token slots from scores in candidate order.
@@ -93,9 +95,9 @@ struct ConsumeCandidatesRequest {
   int32_t block_size = 0;       // a power of two, 2 to 128; 0: 8
   Order order = Order::kAny;
   bool deterministic = false;
-  Placement slots = Placement::kInline;  // int32 [rows, k]
-  Placement indices = Placement::kNone;  // int32 [rows, k]: columns of `scores`
-  Placement values = Placement::kNone;   // the scores' type [rows, k]
+  Output slots = Placement::kInline;  // int32 [rows, k]
+  Output indices = Placement::kNone;  // int32 [rows, k]: columns of `scores`
+  Output values = Placement::kNone;   // the scores' type [rows, k]
 };
 
 }  // namespace winnow::client

@@ -98,6 +98,34 @@ struct DrainResult {
   int64_t pending_requests = 0;  // waiting or running when the drain began
 };
 
+enum class LeaseState : int32_t {
+  kUnspecified = 0,
+  kOpen = 1,
+  kWaiting = 2,  // its client's stream is lost; it waits for it until its grace ends
+  kEnding = 3,   // its running work ends before its memory is released
+};
+// "open" and so on; "unspecified" for numbers that are not in the enum.
+absl::string_view Name(LeaseState state);
+
+// A lease as an operator sees it. Its id is not told: whoever has it can use the lease.
+struct LeaseDescription {
+  int64_t number = 0;  // since the server's start, from 1; what EndLease takes
+  std::string display_name;
+  std::string peer;  // the client's address as gRPC tells it
+  LeaseState state = LeaseState::kUnspecified;
+  absl::Duration age;
+  int64_t used_bytes = 0;
+  int64_t buffers = 0;
+  int64_t page_tables = 0;
+  int64_t plans = 0;
+  int64_t inflight_requests = 0;  // waiting or running
+};
+
+struct EndLeaseRequest {
+  int64_t number = 0;
+  std::string message;  // told to the client, at most 256 bytes
+};
+
 // Of grpc.health.v1.Health.Check.
 enum class HealthStatus : int32_t {
   kUnknown = 0,

@@ -1,0 +1,125 @@
+#include "client/src/descriptor_sender.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "client/src/unique_descriptor.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::client {
+namespace {
+
+absl::Status Unreachable(absl::string_view path, absl::string_view what, int error) {
+  return absl::UnavailableError(
+      absl::StrCat("descriptor socket ", path, ": ", what, ": ", std::strerror(error)));
+}
+
+absl::Status Distrust(absl::string_view folder, absl::string_view why) {
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("the descriptor socket's folder ", folder, " ", why,
+                                "; memory is not shared through it"),
+                   {.reason = ErrorReason::kPermissionDenied, .field = "descriptor_socket_path"});
+}
+
+// The server's "REASON message"; reasons that this build does not know keep the message.
+absl::Status Refusal(absl::string_view text) {
+  const size_t space = text.find(' ');
+  const absl::string_view reason_name = text.substr(0, space);
+  for (int number = 1; number <= static_cast<int>(ErrorReason::kMessageMalformed); ++number) {
+    const auto reason = static_cast<ErrorReason>(number);
+    if (Name(reason) != reason_name) continue;
+    const auto code = reason == ErrorReason::kLeaseNotFound ? absl::StatusCode::kNotFound
+                      : reason == ErrorReason::kPermissionDenied
+                          ? absl::StatusCode::kPermissionDenied
+                          : absl::StatusCode::kFailedPrecondition;
+    return MakeError(code,
+                     space == absl::string_view::npos ? text : text.substr(space + 1),
+                     {.reason = reason, .field = "descriptor"});
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("the server refused the descriptor: ", text.substr(0, 200)));
+}
+
+absl::Status SendOnce(int connection, absl::string_view bytes, int descriptor) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  if (sendmsg(connection, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size())) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(std::strerror(errno));
+}
+
+}  // namespace
+
+absl::Status CheckSocketFolder(const std::string& path, uid_t user) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
+  struct stat status = {};
+  if (stat(folder.c_str(), &status) != 0) {
+    return Unreachable(path, "its folder cannot be looked at", errno);
+  }
+  if (status.st_uid != user && status.st_uid != 0) {
+    return Distrust(folder, absl::StrCat("belongs to user ", status.st_uid, ", not to ", user));
+  }
+  // Root's /run is writable by none but root; /tmp is by all, and whoever is first has the name.
+  if ((status.st_mode & S_IWOTH) != 0) return Distrust(folder, "can be written by every user");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
+                                           const std::string& lease_id, int descriptor,
+                                           absl::Duration timeout) {
+  if (socket_path.empty()) {
+    return MakeError(absl::StatusCode::kUnimplemented,
+                     "the server listens on no Unix socket and takes no shared memory",
+                     {.reason = ErrorReason::kNotInBuild, .field = "descriptor_socket_path"});
+  }
+  WINNOW_RETURN_IF_ERROR(CheckSocketFolder(socket_path, getuid()));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (socket_path.size() >= sizeof(address.sun_path)) {
+    return Unreachable(socket_path, "connect", ENAMETOOLONG);
+  }
+  std::copy(socket_path.begin(), socket_path.end(), address.sun_path);
+  const UniqueDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!connection.valid()) return Unreachable(socket_path, "socket", errno);
+  const timeval wait = absl::ToTimeval(std::max(timeout, absl::Milliseconds(1)));
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
+      0) {
+    return Unreachable(socket_path, "connect", errno);
+  }
+  WINNOW_RETURN_IF_ERROR(SendOnce(connection.get(), lease_id, descriptor));
+  char answer[512];
+  const ssize_t received = recv(connection.get(), answer, sizeof(answer), 0);
+  if (received < 0) return Unreachable(socket_path, "no answer", errno);
+  if (received == 0) return Unreachable(socket_path, "no answer", ECONNRESET);
+  const absl::string_view text(answer, static_cast<size_t>(received));
+  return text.front() == 'T' ? absl::StatusOr<std::string>(std::string(text.substr(1)))
+                             : Refusal(text.substr(1));
+}
+
+}  // namespace winnow::client

@@ -1,0 +1,30 @@
+// Passes a file descriptor to the server's descriptor socket, beside its Unix socket.
+
+#ifndef WINNOW_CLIENT_SRC_DESCRIPTOR_SENDER_H_
+#define WINNOW_CLIENT_SRC_DESCRIPTOR_SENDER_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace winnow::client {
+
+// Whether a socket at `path` can only be the server's: its folder belongs to `user` or to root, and
+// nobody else may write there (a folder with the sticky bit keeps what others made, but not what
+// they make first). FailedPrecondition (PERMISSION_DENIED) says what is wrong.
+absl::Status CheckSocketFolder(const std::string& path, uid_t user);
+
+// Sends `descriptor` for `lease_id` and returns the import token. Blocks for at most `timeout`.
+// Unavailable when the socket does not answer; Unimplemented (NOT_IN_BUILD) when the server has
+// none (empty path); the server's refusal, with its reason, otherwise.
+absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
+                                           const std::string& lease_id, int descriptor,
+                                           absl::Duration timeout);
+
+}  // namespace winnow::client
+
+#endif  // WINNOW_CLIENT_SRC_DESCRIPTOR_SENDER_H_

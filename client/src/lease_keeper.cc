@@ -1,0 +1,314 @@
+#include "client/src/lease_keeper.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "client/src/result_decoding.h"
+#include "client/src/rpc.h"
+#include "winnow/client/error.h"
+#include "winnow/kernels/error.h"
+#include "winnow/kernels/status_macros.h"
+
+namespace winnow::client {
+namespace {
+
+constexpr char kOpenLease[] = "/winnow.v1.LeaseService/OpenLease";
+// Of one try to get a lease back; a server that answers at all does so far sooner.
+constexpr absl::Duration kTryTimeout = absl::Seconds(5);
+
+struct RequestStop {
+  std::stop_source target;
+  void operator()() { target.request_stop(); }
+};
+using ForwardedStop = std::stop_callback<RequestStop>;
+
+const Metadata& NoMetadata() {
+  static const Metadata* const none = new Metadata();
+  return *none;
+}
+
+v1::OpenLeaseRequest Encode(const LeaseOptions& options, const std::string& resume_lease_id) {
+  v1::OpenLeaseRequest request;
+  request.set_resume_lease_id(resume_lease_id);
+  if (!resume_lease_id.empty()) return request;
+  request.set_display_name(options.display_name);
+  request.set_weight(options.weight);
+  EncodeDuration(options.resume_grace, *request.mutable_resume_grace_duration());
+  return request;
+}
+
+LeaseGrant Decode(const v1::LeaseOpened& opened) {
+  return {.lease_id = opened.lease_id(),
+          .descriptor_socket_path = opened.descriptor_socket_path(),
+          .quota = {.max_bytes = opened.quota().max_bytes(),
+                    .max_resources = opened.quota().max_resource_count(),
+                    .max_inflight_requests = opened.quota().max_inflight_request_count()},
+          .resumed = opened.resumed()};
+}
+
+absl::Status Ended(const std::string& message) {
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("the lease was ended by an operator",
+                                message.empty() ? "" : ": ", message),
+                   {.reason = ErrorReason::kLeaseEnded});
+}
+
+bool ServerForgot(const absl::Status& status) {
+  return HasReason(status, ErrorReason::kLeaseNotFound) ||
+         HasReason(status, ErrorReason::kLeaseEnded);
+}
+
+// Whether looking for the lease again may help.
+bool IsPassing(const absl::Status& status) {
+  return IsTransient(status) || ServerForgot(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status) || HasReason(status, ErrorReason::kResourceBusy) ||
+         HasReason(status, ErrorReason::kQuotaExceeded);
+}
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(LeaseChannel channel, LeaseOptions options,
+                         std::shared_ptr<LeaseCore> core)
+    : channel_(std::move(channel)), options_(std::move(options)), core_(std::move(core)) {}
+
+absl::Status LeaseKeeper::Open(CallSettings settings, const std::stop_token& stop) {
+  const CallEnvironment& environment = *channel_.environment;
+  settings.method = kOpenLease;
+  CallProgress progress(environment, settings);
+  while (true) {
+    if (stop.stop_requested()) return absl::CancelledError("the caller cancelled the call");
+    const absl::Duration remaining = progress.RemainingTime();
+    if (remaining <= absl::ZeroDuration()) return progress.TimeoutError();
+    absl::StatusOr<OpenStream> opened = OpenOnce("", remaining, stop);
+    if (opened.ok()) {
+      current_ = *std::move(opened);
+      break;
+    }
+    if (stop.stop_requested()) return absl::CancelledError("the caller cancelled the call");
+    const std::optional<absl::Duration> wait = progress.NextAttemptAfter(opened.status());
+    if (!wait.has_value()) return progress.Explain(opened.status());
+    absl::Notification passed;
+    environment.clock->After(*wait, stop, [&passed] { passed.Notify(); });
+    passed.WaitForNotification();
+  }
+  core_->SetStreamCanceller([weak = weak_from_this()] {
+    const std::shared_ptr<LeaseKeeper> self = weak.lock();
+    if (self == nullptr) return;
+    absl::MutexLock lock(&self->mu_);
+    self->stream_stop_.request_stop();
+  });
+  core_->Opened(current_.grant, /*other_server=*/true);
+  thread_ = std::thread([self = shared_from_this()] { self->Run(); });
+  return absl::OkStatus();
+}
+
+void LeaseKeeper::Close() {
+  closing_.request_stop();
+  {
+    absl::MutexLock lock(&mu_);
+    stream_stop_.request_stop();
+  }
+  if (!thread_.joinable()) return;
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+bool LeaseKeeper::Adopt(const std::stop_source& stream_stop) {
+  absl::MutexLock lock(&mu_);
+  stream_stop_ = stream_stop;
+  return !closing_.stop_requested();
+}
+
+void LeaseKeeper::Tell(LeaseEvent event) const {
+  if (options_.on_event != nullptr && !closing_.stop_requested()) options_.on_event(event);
+}
+
+void LeaseKeeper::Run() {
+  while (!Follow()) {
+    const absl::Status why = current_.stream->Finish();
+    current_.stream.reset();
+    if (closing_.stop_requested()) return;
+    const absl::Status lost = why.ok() ? absl::UnavailableError("the server ended its stream") : why;
+    Tell({.kind = LeaseEventKind::kStreamLost, .status = lost});
+    if (!core_->BeginRecovery(lost) || !Recover(lost)) return;
+  }
+}
+
+bool LeaseKeeper::Follow() {
+  v1::OpenLeaseResponse event;
+  while (current_.stream->Read(event)) {
+    if (event.has_draining()) {
+      Tell({.kind = LeaseEventKind::kDraining,
+            .remaining = ToDuration(event.draining().remaining_duration())});
+    } else if (event.has_ended()) {
+      const absl::Status why = Ended(event.ended().message());
+      core_->Ended(why);
+      current_.stream.reset();
+      Tell({.kind = LeaseEventKind::kEnded, .status = why});
+      return true;
+    }
+  }
+  return false;
+}
+
+bool LeaseKeeper::Recover(const absl::Status& why) {
+  absl::Status last = why;
+  const RetryPolicy policy;
+  for (int32_t attempt = 1; !closing_.stop_requested(); ++attempt) {
+    LeaseEvent event;
+    last = TryRecover(event);
+    if (last.ok()) {
+      Tell(std::move(event));
+      return true;
+    }
+    if (closing_.stop_requested()) return false;
+    if (!IsPassing(last)) {
+      core_->Ended(last);
+      Tell({.kind = LeaseEventKind::kEnded, .status = last});
+      return false;
+    }
+    core_->StillRecovering(absl::UnavailableError(absl::StrCat(
+        "cannot get it back from ", channel_.environment->target, ": ", last.message())));
+    const double jitter = channel_.environment->jitter();
+    if (core_->AwaitClosing(BackoffAfter(policy, std::min(attempt, 16), jitter, last))) return false;
+  }
+  return false;
+}
+
+absl::Status LeaseKeeper::TryRecover(LeaseEvent& event) {
+  const std::stop_token stop = closing_.get_token();
+  const ServerIdentity before = current_.server;
+  if (options_.resume_grace > absl::ZeroDuration()) {
+    absl::StatusOr<OpenStream> resumed = OpenOnce(current_.grant.lease_id, kTryTimeout, stop);
+    if (resumed.ok()) {
+      WINNOW_RETURN_IF_ERROR(Reconcile(resumed->grant));
+      current_ = *std::move(resumed);
+      core_->Opened(current_.grant, /*other_server=*/false);
+      event.kind = LeaseEventKind::kResumed;
+      return absl::OkStatus();
+    }
+    if (!ServerForgot(resumed.status())) return resumed.status();
+  }
+  WINNOW_ASSIGN_OR_RETURN(OpenStream opened, OpenOnce("", kTryTimeout, stop));
+  event.kind = LeaseEventKind::kRestored;
+  WINNOW_RETURN_IF_ERROR(Restore(opened.grant, event));
+  current_ = std::move(opened);
+  core_->Opened(current_.grant, current_.server != before);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string& resume_lease_id,
+                                                              absl::Duration timeout,
+                                                              const std::stop_token& stop) {
+  std::stop_source stream_stop;
+  if (!Adopt(stream_stop)) return absl::CancelledError("the lease is closing");
+  OpenStream opened;
+  {
+    // The stream has no deadline of its own, its beginning has.
+    std::stop_source begun;
+    std::atomic<bool> timed_out{false};
+    const ForwardedStop caller(stop, RequestStop{stream_stop});
+    absl::Notification timer_gone;
+    channel_.environment->clock->After(std::min(timeout, absl::Hours(1)), begun.get_token(), [&] {
+      if (!begun.stop_requested()) {
+        timed_out = true;
+        stream_stop.request_stop();
+      }
+      timer_gone.Notify();
+    });
+    opened.stream = channel_.environment->stub->OpenStream(
+        kOpenLease, {.stop = stream_stop.get_token(), .metadata = &NoMetadata()});
+    v1::OpenLeaseResponse event;
+    const bool granted = opened.stream->Write(Encode(options_, resume_lease_id)) &&
+                         (opened.stream->WritesDone(), opened.stream->Read(event)) &&
+                         event.has_opened();
+    begun.request_stop();
+    timer_gone.WaitForNotification();
+    if (!granted) {
+      opened.stream->Cancel();
+      absl::Status status = opened.stream->Finish();
+      if (timed_out) return absl::DeadlineExceededError("opening the lease took too long");
+      return status.ok() ? absl::InternalError("the server's first event is no lease") : status;
+    }
+    opened.grant = Decode(event.opened());
+  }
+  WINNOW_ASSIGN_OR_RETURN(opened.server, AskIdentity(timeout, stop));
+  return opened;
+}
+
+absl::StatusOr<LeaseKeeper::ServerIdentity> LeaseKeeper::AskIdentity(absl::Duration timeout,
+                                                                     const std::stop_token& stop) {
+  v1::GetServerInfoResponse response;
+  WINNOW_RETURN_IF_ERROR(RunCall(*channel_.environment,
+                                 {.method = kGetServerInfo.method, .timeout = timeout}, stop,
+                                 v1::GetServerInfoRequest(), response));
+  ServerInfo info;
+  WINNOW_RETURN_IF_ERROR(Decode(response, info));
+  return ServerIdentity{.process_id = info.process_id, .start_time = info.start_time};
+}
+
+ResourceCalls LeaseKeeper::Calls(const LeaseGrant& grant) const {
+  return ResourceCalls(
+      *channel_.environment, {.timeout = kTryTimeout}, closing_.get_token(),
+      {.lease_id = grant.lease_id, .descriptor_socket_path = grant.descriptor_socket_path});
+}
+
+absl::Status LeaseKeeper::Reconcile(const LeaseGrant& grant) {
+  ResourceCalls calls = Calls(grant);
+  WINNOW_ASSIGN_OR_RETURN(const v1::ListResourcesResponse listed, calls.List());
+  const auto records = core_->Records();
+  for (const v1::ResourceDescription& there : listed.resources()) {
+    const ServerResourceId id = FromProto(there.resource());
+    const auto known = std::find_if(records.begin(), records.end(),
+                                    [&](const auto& entry) { return entry.second->id == id; });
+    if (known == records.end()) {
+      const ResourceKind kind = there.kind() == v1::RESOURCE_KIND_PAGE_TABLE ? ResourceKind::kPageTable
+                                : there.kind() == v1::RESOURCE_KIND_PLAN     ? ResourceKind::kPlan
+                                                                             : ResourceKind::kBuffer;
+      WINNOW_RETURN_IF_ERROR(calls.Release(kind, id));
+      continue;
+    }
+    core_->With(known->first, [&](ResourceRecord& record) {
+      auto* table = std::get_if<PageTableMirror>(&record.source);
+      if (table != nullptr) table->ResolvePending(there.version());
+    });
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LeaseKeeper::Restore(const LeaseGrant& grant, LeaseEvent& event) {
+  ResourceCalls calls = Calls(grant);
+  for (const auto& [ref, record] : core_->Records()) {
+    const absl::StatusOr<ServerResourceId> made = calls.Make(*record);
+    if (!made.ok() && (IsUnreachable(made.status()) || ServerForgot(made.status()) ||
+                       absl::IsCancelled(made.status()) ||
+                       absl::IsDeadlineExceeded(made.status()))) {
+      return made.status();
+    }
+    const bool wanted = core_->With(ref, [&made](ResourceRecord& found) {
+      found.broken = made.status();
+      if (!made.ok()) return;
+      found.id = *made;
+      if (std::holds_alternative<AllocatedSource>(found.source)) {
+        found.lost.Add(0, found.size_bytes());
+      }
+    });
+    if (!wanted) {  // released meanwhile
+      if (made.ok()) WINNOW_RETURN_IF_ERROR(calls.Release(record->kind(), *made));
+    } else if (!made.ok()) {
+      event.failed.push_back(ref);
+    } else if (std::holds_alternative<AllocatedSource>(record->source)) {
+      event.lost.push_back(ref);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace winnow::client

@@ -1,0 +1,90 @@
+// Keeps a lease alive: holds its stream, and gets it back when it is lost.
+
+#ifndef WINNOW_CLIENT_SRC_LEASE_KEEPER_H_
+#define WINNOW_CLIENT_SRC_LEASE_KEEPER_H_
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "client/src/call.h"
+#include "client/src/lease_core.h"
+#include "client/src/resource_calls.h"
+#include "client/src/stub.h"
+#include "winnow/client/lease_options.h"
+#include "winnow/v1/lease_service.pb.h"
+
+namespace winnow::client {
+
+// What the calls of a lease go through.
+struct LeaseChannel {
+  const CallEnvironment* environment = nullptr;
+  std::shared_ptr<const void> owner;  // of the environment; kept as long as it is used
+};
+
+// One thread that reads the stream. When the stream is lost: resume within the grace, else open
+// another lease and make every resource again, else try again after a while, until it works or the
+// lease is closed. Shared with its thread. Thread safety: Open once, then Close from any thread.
+class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
+ public:
+  LeaseKeeper(LeaseChannel channel, LeaseOptions options, std::shared_ptr<LeaseCore> core);
+
+  // Opens the lease, within the timeout and with the retries of `settings`, and starts the thread.
+  absl::Status Open(CallSettings settings, const std::stop_token& stop);
+  // Ends the stream, and with it the lease, and waits for the thread unless it runs on it. The core
+  // is closed.
+  void Close();
+
+ private:
+  struct ServerIdentity {
+    int64_t process_id = 0;
+    absl::Time start_time = absl::InfinitePast();
+
+    friend bool operator==(const ServerIdentity&, const ServerIdentity&) = default;
+  };
+  struct OpenStream {
+    std::unique_ptr<MessageStream> stream;
+    LeaseGrant grant;
+    ServerIdentity server;
+  };
+
+  void Run();
+  // Reads events until the stream ends. True when the lease is over for good.
+  bool Follow();
+  // Gets the lease back. False when it is over for good.
+  bool Recover(const absl::Status& why);
+  // One try. `event` is what to tell when it works.
+  absl::Status TryRecover(LeaseEvent& event);
+  absl::StatusOr<OpenStream> OpenOnce(const std::string& resume_lease_id, absl::Duration timeout,
+                                      const std::stop_token& stop);
+  absl::StatusOr<ServerIdentity> AskIdentity(absl::Duration timeout, const std::stop_token& stop);
+  // Of the resumed lease: releases what nobody knows of, and finds out what lost replies did.
+  absl::Status Reconcile(const LeaseGrant& grant);
+  // In the new lease: makes all resources again.
+  absl::Status Restore(const LeaseGrant& grant, LeaseEvent& event);
+  ResourceCalls Calls(const LeaseGrant& grant) const;
+  void Tell(LeaseEvent event) const;
+  // The stream that can be cancelled from now on; false when the keeper is closing.
+  bool Adopt(const std::stop_source& stream_stop);
+
+  const LeaseChannel channel_;
+  const LeaseOptions options_;
+  const std::shared_ptr<LeaseCore> core_;
+  OpenStream current_;       // of the thread, once it runs
+  std::stop_source closing_;
+  std::thread thread_;
+
+  absl::Mutex mu_;
+  std::stop_source stream_stop_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace winnow::client
+
+#endif  // WINNOW_CLIENT_SRC_LEASE_KEEPER_H_
