@@ -54,9 +54,8 @@ const CLI::App& Deepest(const CLI::App& root) {
 
 // "winnow leases end".
 std::string PathOf(const CLI::App& app) {
-  return app.get_parent() == nullptr
-             ? app.get_name()
-             : absl::StrCat(PathOf(*app.get_parent()), " ", app.get_name());
+  return app.get_parent() == nullptr ? app.get_name()
+                                     : absl::StrCat(PathOf(*app.get_parent()), " ", app.get_name());
 }
 
 std::vector<std::string> KnownWords(const CLI::App& app, bool options) {

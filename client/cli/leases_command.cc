@@ -40,18 +40,19 @@ std::string LeasesText(const std::string& target,
                        const std::vector<client::LeaseDescription>& leases) {
   int64_t used_bytes = 0;
   for (const client::LeaseDescription& lease : leases) used_bytes += lease.used_bytes;
-  std::string text = absl::StrCat(target, ": ", Counted(static_cast<int64_t>(leases.size()), "lease"),
-                                  ", ", ShownBytes(used_bytes), "\n");
+  std::string text =
+      absl::StrCat(target, ": ", Counted(static_cast<int64_t>(leases.size()), "lease"), ", ",
+                   ShownBytes(used_bytes), "\n");
   if (leases.empty()) return text;
   absl::StrAppendFormat(&text, "%6s %-8s %10s %10s %8s %7s %6s %9s  %-20s %s\n", "number", "state",
                         "age", "memory", "buffers", "tables", "plans", "requests", "name", "peer");
   for (const client::LeaseDescription& lease : leases) {
-    absl::StrAppendFormat(
-        &text, "%6d %-8s %10s %10s %8d %7d %6d %9d  %-20s %s\n", lease.number,
-        std::string(Name(lease.state)),
-        absl::FormatDuration(absl::Trunc(lease.age, absl::Seconds(1))),
-        ShownBytes(lease.used_bytes), lease.buffers, lease.page_tables, lease.plans,
-        lease.inflight_requests, Cell(lease.display_name, 20), Cell(lease.peer, 40));
+    absl::StrAppendFormat(&text, "%6d %-8s %10s %10s %8d %7d %6d %9d  %-20s %s\n", lease.number,
+                          std::string(Name(lease.state)),
+                          absl::FormatDuration(absl::Trunc(lease.age, absl::Seconds(1))),
+                          ShownBytes(lease.used_bytes), lease.buffers, lease.page_tables,
+                          lease.plans, lease.inflight_requests, Cell(lease.display_name, 20),
+                          Cell(lease.peer, 40));
   }
   return text;
 }
@@ -87,11 +88,10 @@ absl::StatusOr<Report> End(const Session& session, const LeasesOptions& options)
                                            options.number, "; 'winnow leases' lists them"));
   }
   WINNOW_RETURN_IF_ERROR(ended);
-  return Report{.text = absl::StrCat(session.target, ": lease ", options.number,
-                                     " ended; its memory is free when its running work is done\n"),
-                .json = {{"command", "leases"},
-                         {"target", session.target},
-                         {"ended", options.number}}};
+  return Report{
+      .text = absl::StrCat(session.target, ": lease ", options.number,
+                           " ended; its memory is free when its running work is done\n"),
+      .json = {{"command", "leases"}, {"target", session.target}, {"ended", options.number}}};
 }
 
 absl::StatusOr<Report> RunLeases(const LeasesOptions& options) {

@@ -162,7 +162,8 @@ void CommandStream::OnStarted() {
   {
     absl::MutexLock lock(&mutex_);
     // Open may not have returned from the opener yet.
-    const auto known = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stream_ != nullptr; };
+    const auto known = [this]()
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stream_ != nullptr; };
     mutex_.Await(absl::Condition(&known));
     stream = stream_;
   }

@@ -43,8 +43,8 @@ class CommandStream final : public ByteStream::Handler,
   bool over() const;
 
   // Sends `steps`, which are read before this returns, when the server lets it. The command fails
-  // with DeadlineExceeded after `timeout`, give or take kSweepPeriod, and with Cancelled when `stop`
-  // is stopped; the server is then told to drop it if it waits still.
+  // with DeadlineExceeded after `timeout`, give or take kSweepPeriod, and with Cancelled when
+  // `stop` is stopped; the server is then told to drop it if it waits still.
   void Submit(const std::vector<const v1::Step*>& steps, absl::Duration timeout,
               std::stop_token stop, Done done);
   // Cancels the stream; commands under way fail with Cancelled. Does not wait.
@@ -78,7 +78,8 @@ class CommandStream final : public ByteStream::Handler,
   void Advance();
   std::optional<grpc::ByteBuffer> NextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Sweep();
-  // Under the lock, so that no timer starts once Close has returned; clocks do not call back at once.
+  // Under the lock, so that no timer starts once Close has returned; clocks do not call back at
+  // once.
   void ArmSweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string lease_id_;

@@ -85,9 +85,8 @@ absl::Status ConnectionImpl::EncodeRequest(const Rpc&, const typename Rpc::Reque
   if constexpr (requires { Encode(request, message, &bindings); }) {
     if (lease_ != nullptr) {
       WINNOW_RETURN_IF_ERROR(Encode(request, message, &bindings));
-      settings.gate =
-          std::make_shared<LeaseGate>(lease_, transport_->environment.clock, std::move(bindings),
-                                      message.mutable_lease_id());
+      settings.gate = std::make_shared<LeaseGate>(lease_, transport_->environment.clock,
+                                                  std::move(bindings), message.mutable_lease_id());
       return absl::OkStatus();
     }
   }

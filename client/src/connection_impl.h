@@ -23,11 +23,11 @@ struct Transport {
   std::shared_ptr<CompletionThread> completions;  // null when a test's stub and clock need none.
                                                   // Shared with the transports of leases
   std::shared_ptr<const Transport> base;          // of a lease: that of its client
-  std::unique_ptr<Stub> unary;   // one attempt, one call; null in that of a lease
-  ByteStreamOpener open_stream;  // null unless the client streams
-  std::unique_ptr<Stub> streaming;  // over `unary` and `open_stream`
-  std::unique_ptr<Stub> stub;       // the outermost decorator; null: none
-  CallEnvironment environment;      // names the outermost stub, and `completions` or a test's clock
+  std::unique_ptr<Stub> unary;                    // one attempt, one call; null in that of a lease
+  ByteStreamOpener open_stream;                   // null unless the client streams
+  std::unique_ptr<Stub> streaming;                // over `unary` and `open_stream`
+  std::unique_ptr<Stub> stub;                     // the outermost decorator; null: none
+  CallEnvironment environment;  // names the outermost stub, and `completions` or a test's clock
 };
 
 // What the operations of a lease call through: for a client that streams a stream of its own, else

@@ -42,8 +42,7 @@ absl::Status Refusal(absl::string_view text) {
                       : reason == ErrorReason::kPermissionDenied
                           ? absl::StatusCode::kPermissionDenied
                           : absl::StatusCode::kFailedPrecondition;
-    return MakeError(code,
-                     space == absl::string_view::npos ? text : text.substr(space + 1),
+    return MakeError(code, space == absl::string_view::npos ? text : text.substr(space + 1),
                      {.reason = reason, .field = "descriptor"});
   }
   return absl::FailedPreconditionError(

@@ -20,6 +20,9 @@ namespace {
 // The stream of a lease ends with the connection of its calls, give or take a thread switch.
 constexpr absl::Duration kNoticePatience = absl::Milliseconds(250);
 
+// Of the end of a lease, which a destructor waits for.
+constexpr absl::Duration kEndPatience = absl::Seconds(2);
+
 bool LeaseIsGone(const absl::Status& status) {
   return HasReason(status, ErrorReason::kLeaseNotFound) ||
          HasReason(status, ErrorReason::kLeaseEnded);
@@ -45,7 +48,20 @@ LeaseConnectionImpl::LeaseConnectionImpl(ClientOptions defaults, LeaseChannel ch
 LeaseConnectionImpl::~LeaseConnectionImpl() { End(); }
 
 void LeaseConnectionImpl::End() {
+  // To the server, the end of the stream is a loss: with a grace it would keep everything.
+  if (keeper_->has_grace()) ReleaseAll();
   if (core_->Close()) keeper_->Close();
+}
+
+void LeaseConnectionImpl::ReleaseAll() {
+  const CallEnvironment& environment = *channel_.environment;
+  const absl::Time deadline = environment.clock->Now() + kEndPatience;
+  for (const auto& [ref, record] : core_->Records()) {
+    const absl::Duration left = deadline - environment.clock->Now();
+    if (left <= absl::ZeroDuration()) return;
+    // What cannot be released now goes with the grace.
+    Release(ref, {.timeout = left, .retry = RetryPolicy::Never()}).IgnoreError();
+  }
 }
 
 absl::Status LeaseConnectionImpl::Mutate(const CallOptions& options, AfterLoss after_loss,
@@ -56,7 +72,8 @@ absl::Status LeaseConnectionImpl::Mutate(const CallOptions& options, AfterLoss a
   const absl::Time deadline = clock.Now() + settings.timeout;
   const absl::Time wall_deadline = absl::Now() + settings.timeout;
   while (true) {
-    WINNOW_ASSIGN_OR_RETURN(const LeasePass pass, core_->BeginMutation(wall_deadline, options.stop));
+    WINNOW_ASSIGN_OR_RETURN(const LeasePass pass,
+                            core_->BeginMutation(wall_deadline, options.stop));
     settings.timeout = deadline - clock.Now();
     ResourceCalls calls(*channel_.environment, settings, options.stop, pass);
     const absl::Status status = attempt(calls, pass);
@@ -174,10 +191,9 @@ absl::StatusOr<int64_t> LeaseConnectionImpl::UpdatePageTable(const ResourceRef& 
                                                              const CallOptions& options) {
   const auto pending =
       std::make_shared<PageTableMirror::Pending>(PageTableMirror::Pending{.update = update});
-  WINNOW_RETURN_IF_ERROR(
-      Mutate(options, AfterLoss::kRepeatAlways, [&](ResourceCalls& calls, const LeasePass&) {
-        return UpdateOnce(calls, table, pending);
-      }));
+  WINNOW_RETURN_IF_ERROR(Mutate(
+      options, AfterLoss::kRepeatAlways,
+      [&](ResourceCalls& calls, const LeasePass&) { return UpdateOnce(calls, table, pending); }));
   return pending->applied_version;
 }
 
@@ -274,8 +290,7 @@ PlanTopKResult LeaseConnectionImpl::PlanSummary(const ResourceRef& plan) const {
   return summary;
 }
 
-absl::Status LeaseConnectionImpl::Release(const ResourceRef& resource,
-                                          const CallOptions& options) {
+absl::Status LeaseConnectionImpl::Release(const ResourceRef& resource, const CallOptions& options) {
   const std::shared_ptr<ResourceRecord> record = core_->Remove(resource);
   // With its lease, or released before.
   if (record == nullptr) return absl::OkStatus();

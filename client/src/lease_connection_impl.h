@@ -63,14 +63,16 @@ class LeaseConnectionImpl final : public LeaseConnection {
   };
   using Attempt = absl::FunctionRef<absl::Status(ResourceCalls&, const LeasePass&)>;
 
+  // Releases everything, as far as that can be done soon.
+  void ReleaseAll();
   // Runs `attempt` while the lease is open, and again where the lease was lost under it.
   absl::Status Mutate(const CallOptions& options, AfterLoss after_loss, Attempt attempt);
   // Makes a new resource.
   absl::StatusOr<ResourceRef> Create(
       ResourceRecord::Source source, const CallOptions& options,
       absl::FunctionRef<absl::StatusOr<ServerResourceId>(ResourceCalls&, ResourceRecord&)> make);
-  // Finds out whether an update of the table whose reply was lost was applied. The record's mutation
-  // is held.
+  // Finds out whether an update of the table whose reply was lost was applied. The record's
+  // mutation is held.
   absl::Status ResolvePending(ResourceCalls& calls, const ResourceRef& ref,
                               const ResourceRecord& record);
   absl::Status UpdateOnce(ResourceCalls& calls, const ResourceRef& ref,

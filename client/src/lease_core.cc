@@ -228,9 +228,8 @@ bool LeaseCore::BeginRecovery(const absl::Status& why) {
   state_ = State::kRecovering;
   why_ = why;
   ++losses_;
-  const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return mutations_ == 0 || closing_;
-  };
+  const auto idle = [this]()
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return mutations_ == 0 || closing_; };
   mu_.Await(absl::Condition(&idle));
   return !closing_;
 }

@@ -1,5 +1,5 @@
-// Lets the attempts of an operation through a lease: they wait while it recovers, name its resources
-// as they are called now, and are repeated where a lost lease made them fail.
+// Lets the attempts of an operation through a lease: they wait while it recovers, name its
+// resources as they are called now, and are repeated where a lost lease made them fail.
 
 #ifndef WINNOW_CLIENT_SRC_LEASE_GATE_H_
 #define WINNOW_CLIENT_SRC_LEASE_GATE_H_

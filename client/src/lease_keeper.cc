@@ -20,6 +20,9 @@ constexpr char kOpenLease[] = "/winnow.v1.LeaseService/OpenLease";
 // Of one try to get a lease back; a server that answers at all does so far sooner.
 constexpr absl::Duration kTryTimeout = absl::Seconds(5);
 
+// Before resources that find no memory are given up.
+constexpr int32_t kPatientTries = 6;
+
 struct RequestStop {
   std::stop_source target;
   void operator()() { target.request_stop(); }
@@ -51,10 +54,10 @@ LeaseGrant Decode(const v1::LeaseOpened& opened) {
 }
 
 absl::Status Ended(const std::string& message) {
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   absl::StrCat("the lease was ended by an operator",
-                                message.empty() ? "" : ": ", message),
-                   {.reason = ErrorReason::kLeaseEnded});
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      absl::StrCat("the lease was ended by an operator", message.empty() ? "" : ": ", message),
+      {.reason = ErrorReason::kLeaseEnded});
 }
 
 bool ServerForgot(const absl::Status& status) {
@@ -65,8 +68,14 @@ bool ServerForgot(const absl::Status& status) {
 // Whether looking for the lease again may help.
 bool IsPassing(const absl::Status& status) {
   return IsTransient(status) || ServerForgot(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsCancelled(status) || HasReason(status, ErrorReason::kResourceBusy) ||
-         HasReason(status, ErrorReason::kQuotaExceeded);
+         absl::IsCancelled(status) || absl::IsResourceExhausted(status) ||
+         HasReason(status, ErrorReason::kResourceBusy);
+}
+
+// Whether a resource that could not be made means that the lease is not back.
+bool EndsTheTry(const absl::Status& status, bool patient) {
+  return IsUnreachable(status) || ServerForgot(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status) || (patient && absl::IsResourceExhausted(status));
 }
 
 }  // namespace
@@ -135,7 +144,8 @@ void LeaseKeeper::Run() {
     const absl::Status why = current_.stream->Finish();
     current_.stream.reset();
     if (closing_.stop_requested()) return;
-    const absl::Status lost = why.ok() ? absl::UnavailableError("the server ended its stream") : why;
+    const absl::Status lost =
+        why.ok() ? absl::UnavailableError("the server ended its stream") : why;
     Tell({.kind = LeaseEventKind::kStreamLost, .status = lost});
     if (!core_->BeginRecovery(lost) || !Recover(lost)) return;
   }
@@ -163,7 +173,7 @@ bool LeaseKeeper::Recover(const absl::Status& why) {
   const RetryPolicy policy;
   for (int32_t attempt = 1; !closing_.stop_requested(); ++attempt) {
     LeaseEvent event;
-    last = TryRecover(event);
+    last = TryRecover(/*patient=*/attempt <= kPatientTries, event);
     if (last.ok()) {
       Tell(std::move(event));
       return true;
@@ -177,15 +187,16 @@ bool LeaseKeeper::Recover(const absl::Status& why) {
     core_->StillRecovering(absl::UnavailableError(absl::StrCat(
         "cannot get it back from ", channel_.environment->target, ": ", last.message())));
     const double jitter = channel_.environment->jitter();
-    if (core_->AwaitClosing(BackoffAfter(policy, std::min(attempt, 16), jitter, last))) return false;
+    if (core_->AwaitClosing(BackoffAfter(policy, std::min(attempt, 16), jitter, last)))
+      return false;
   }
   return false;
 }
 
-absl::Status LeaseKeeper::TryRecover(LeaseEvent& event) {
+absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
   const std::stop_token stop = closing_.get_token();
   const ServerIdentity before = current_.server;
-  if (options_.resume_grace > absl::ZeroDuration()) {
+  if (has_grace()) {
     absl::StatusOr<OpenStream> resumed = OpenOnce(current_.grant.lease_id, kTryTimeout, stop);
     if (resumed.ok()) {
       WINNOW_RETURN_IF_ERROR(Reconcile(resumed->grant));
@@ -198,7 +209,7 @@ absl::Status LeaseKeeper::TryRecover(LeaseEvent& event) {
   }
   WINNOW_ASSIGN_OR_RETURN(OpenStream opened, OpenOnce("", kTryTimeout, stop));
   event.kind = LeaseEventKind::kRestored;
-  WINNOW_RETURN_IF_ERROR(Restore(opened.grant, event));
+  WINNOW_RETURN_IF_ERROR(Restore(opened.grant, patient, event));
   current_ = std::move(opened);
   core_->Opened(current_.grant, current_.server != before);
   return absl::OkStatus();
@@ -226,16 +237,16 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
     opened.stream = channel_.environment->stub->OpenStream(
         kOpenLease, {.stop = stream_stop.get_token(), .metadata = &NoMetadata()});
     v1::OpenLeaseResponse event;
-    const bool granted = opened.stream->Write(Encode(options_, resume_lease_id)) &&
-                         (opened.stream->WritesDone(), opened.stream->Read(event)) &&
-                         event.has_opened();
+    if (opened.stream->Write(Encode(options_, resume_lease_id))) opened.stream->WritesDone();
+    const bool answered = opened.stream->Read(event);
     begun.request_stop();
     timer_gone.WaitForNotification();
-    if (!granted) {
-      opened.stream->Cancel();
+    if (!event.has_opened()) {
+      if (answered) opened.stream->Cancel();
       absl::Status status = opened.stream->Finish();
       if (timed_out) return absl::DeadlineExceededError("opening the lease took too long");
-      return status.ok() ? absl::InternalError("the server's first event is no lease") : status;
+      const bool odd = answered || status.ok();
+      return odd ? absl::InternalError("the server's first event is no lease") : status;
     }
     opened.grant = Decode(event.opened());
   }
@@ -269,9 +280,10 @@ absl::Status LeaseKeeper::Reconcile(const LeaseGrant& grant) {
     const auto known = std::find_if(records.begin(), records.end(),
                                     [&](const auto& entry) { return entry.second->id == id; });
     if (known == records.end()) {
-      const ResourceKind kind = there.kind() == v1::RESOURCE_KIND_PAGE_TABLE ? ResourceKind::kPageTable
-                                : there.kind() == v1::RESOURCE_KIND_PLAN     ? ResourceKind::kPlan
-                                                                             : ResourceKind::kBuffer;
+      const ResourceKind kind = there.kind() == v1::RESOURCE_KIND_PAGE_TABLE
+                                    ? ResourceKind::kPageTable
+                                : there.kind() == v1::RESOURCE_KIND_PLAN ? ResourceKind::kPlan
+                                                                         : ResourceKind::kBuffer;
       WINNOW_RETURN_IF_ERROR(calls.Release(kind, id));
       continue;
     }
@@ -283,15 +295,11 @@ absl::Status LeaseKeeper::Reconcile(const LeaseGrant& grant) {
   return absl::OkStatus();
 }
 
-absl::Status LeaseKeeper::Restore(const LeaseGrant& grant, LeaseEvent& event) {
+absl::Status LeaseKeeper::Restore(const LeaseGrant& grant, bool patient, LeaseEvent& event) {
   ResourceCalls calls = Calls(grant);
   for (const auto& [ref, record] : core_->Records()) {
     const absl::StatusOr<ServerResourceId> made = calls.Make(*record);
-    if (!made.ok() && (IsUnreachable(made.status()) || ServerForgot(made.status()) ||
-                       absl::IsCancelled(made.status()) ||
-                       absl::IsDeadlineExceeded(made.status()))) {
-      return made.status();
-    }
+    if (!made.ok() && EndsTheTry(made.status(), patient)) return made.status();
     const bool wanted = core_->With(ref, [&made](ResourceRecord& found) {
       found.broken = made.status();
       if (!made.ok()) return;

@@ -36,6 +36,8 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
  public:
   LeaseKeeper(LeaseChannel channel, LeaseOptions options, std::shared_ptr<LeaseCore> core);
 
+  bool has_grace() const { return options_.resume_grace > absl::ZeroDuration(); }
+
   // Opens the lease, within the timeout and with the retries of `settings`, and starts the thread.
   absl::Status Open(CallSettings settings, const std::stop_token& stop);
   // Ends the stream, and with it the lease, and waits for the thread unless it runs on it. The core
@@ -60,15 +62,16 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   bool Follow();
   // Gets the lease back. False when it is over for good.
   bool Recover(const absl::Status& why);
-  // One try. `event` is what to tell when it works.
-  absl::Status TryRecover(LeaseEvent& event);
+  // One try. `event` is what to tell when it works. `patient`: memory that is not there now may be
+  // when the lease before has let go of its own.
+  absl::Status TryRecover(bool patient, LeaseEvent& event);
   absl::StatusOr<OpenStream> OpenOnce(const std::string& resume_lease_id, absl::Duration timeout,
                                       const std::stop_token& stop);
   absl::StatusOr<ServerIdentity> AskIdentity(absl::Duration timeout, const std::stop_token& stop);
   // Of the resumed lease: releases what nobody knows of, and finds out what lost replies did.
   absl::Status Reconcile(const LeaseGrant& grant);
   // In the new lease: makes all resources again.
-  absl::Status Restore(const LeaseGrant& grant, LeaseEvent& event);
+  absl::Status Restore(const LeaseGrant& grant, bool patient, LeaseEvent& event);
   ResourceCalls Calls(const LeaseGrant& grant) const;
   void Tell(LeaseEvent event) const;
   // The stream that can be cancelled from now on; false when the keeper is closing.
@@ -77,7 +80,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   const LeaseChannel channel_;
   const LeaseOptions options_;
   const std::shared_ptr<LeaseCore> core_;
-  OpenStream current_;       // of the thread, once it runs
+  OpenStream current_;  // of the thread, once it runs
   std::stop_source closing_;
   std::thread thread_;
 

@@ -1,4 +1,5 @@
-// The client's copy of a page table: what an update does to it here is what it does to the server's.
+// The client's copy of a page table: what an update does to it here is what it does to the
+// server's.
 
 #ifndef WINNOW_CLIENT_SRC_PAGE_TABLE_MIRROR_H_
 #define WINNOW_CLIENT_SRC_PAGE_TABLE_MIRROR_H_
@@ -24,7 +25,8 @@ class PageTableMirror {
 
   // Its shape, without content.
   PageTableOptions options() const {
-    return {.rows = rows(), .columns = columns_, .page_size = page_size_, .pool_pages = pool_pages_};
+    return {
+        .rows = rows(), .columns = columns_, .page_size = page_size_, .pool_pages = pool_pages_};
   }
   int64_t rows() const { return static_cast<int64_t>(entries_.size()); }
   const std::vector<int32_t>& row(int64_t row) const { return entries_[row]; }

@@ -122,8 +122,8 @@ absl::Status Encode(const SortCandidateBlocksRequest& request,
   return EncodeUnary(request, message, bindings);
 }
 
-absl::Status Encode(const PublishCandidatesRequest& request,
-                    v1::PublishCandidatesRequest& message, ResourceBindings* bindings) {
+absl::Status Encode(const PublishCandidatesRequest& request, v1::PublishCandidatesRequest& message,
+                    ResourceBindings* bindings) {
   using Message = v1::PublishCandidatesRequest;
   TensorEncoder tensors;
   tensors.SetBindings(bindings);
@@ -148,8 +148,8 @@ absl::Status Encode(const PublishCandidatesRequest& request,
   return tensors.status();
 }
 
-absl::Status Encode(const ConsumeCandidatesRequest& request,
-                    v1::ConsumeCandidatesRequest& message, ResourceBindings* bindings) {
+absl::Status Encode(const ConsumeCandidatesRequest& request, v1::ConsumeCandidatesRequest& message,
+                    ResourceBindings* bindings) {
   using Message = v1::ConsumeCandidatesRequest;
   TensorEncoder tensors;
   tensors.SetBindings(bindings);

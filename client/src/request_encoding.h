@@ -26,8 +26,7 @@ absl::Status Encode(const TopKRequest& request, v1::TopKRequest& message,
 absl::Status Encode(const BlockAmaxRequest& request, v1::BlockAmaxRequest& message,
                     ResourceBindings* bindings = nullptr);
 absl::Status Encode(const SortCandidateBlocksRequest& request,
-                    v1::SortCandidateBlocksRequest& message,
-                    ResourceBindings* bindings = nullptr);
+                    v1::SortCandidateBlocksRequest& message, ResourceBindings* bindings = nullptr);
 absl::Status Encode(const PublishCandidatesRequest& request, v1::PublishCandidatesRequest& message,
                     ResourceBindings* bindings = nullptr);
 absl::Status Encode(const ConsumeCandidatesRequest& request, v1::ConsumeCandidatesRequest& message,

@@ -16,6 +16,8 @@ namespace winnow::client {
 namespace {
 
 constexpr int64_t kWriteChunkBytes = int64_t{1} << 20;
+// For a server that takes connections and does not answer; a lease that ends waits for it.
+constexpr absl::Duration kSendPatience = absl::Seconds(2);
 // Page ids in one message of a table that is made anew.
 constexpr size_t kIdsPerUpdate = size_t{1} << 16;
 
@@ -77,7 +79,7 @@ absl::StatusOr<ServerResourceId> ResourceCalls::ImportBuffer(const ImportedSourc
   WINNOW_ASSIGN_OR_RETURN(
       const std::string token,
       SendDescriptor(lease_.descriptor_socket_path, lease_.lease_id, memory.descriptor.get(),
-                     std::min(settings_.timeout, absl::Seconds(10))));
+                     std::min(settings_.timeout, kSendPatience)));
   v1::ImportBufferRequest request;
   request.set_lease_id(lease_.lease_id);
   request.set_import_token(token);
@@ -91,8 +93,8 @@ absl::StatusOr<ServerResourceId> ResourceCalls::ImportBuffer(const ImportedSourc
 
 absl::Status ResourceCalls::WriteBuffer(const ServerResourceId& buffer, int64_t offset_bytes,
                                         absl::Span<const std::byte> bytes) {
-  const auto stream = environment_.stub->OpenStream("/winnow.v1.MemoryService/WriteBuffer",
-                                                    StreamOptions());
+  const auto stream =
+      environment_.stub->OpenStream("/winnow.v1.MemoryService/WriteBuffer", StreamOptions());
   v1::WriteBufferRequest chunk;
   chunk.set_lease_id(lease_.lease_id);
   ToProto(buffer, *chunk.mutable_buffer());
@@ -112,8 +114,8 @@ absl::Status ResourceCalls::WriteBuffer(const ServerResourceId& buffer, int64_t 
   const bool answered = stream->Read(response);
   WINNOW_RETURN_IF_ERROR(Explained(stream->Finish()));
   if (answered && response.written_bytes() == size) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("the server took ", response.written_bytes(), " of ",
-                                          size, " bytes"));
+  return absl::InternalError(
+      absl::StrCat("the server took ", response.written_bytes(), " of ", size, " bytes"));
 }
 
 absl::Status ResourceCalls::ReadBuffer(const ServerResourceId& buffer, int64_t offset_bytes,

@@ -16,12 +16,13 @@ namespace winnow::client {
 namespace {
 
 absl::Status NoMemory(int64_t size_bytes, absl::string_view what) {
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   absl::StrCat("size_bytes is ", size_bytes, "; the system has no such shared memory: ",
-                                what, ": ", std::strerror(errno)),
-                   {.reason = ErrorReason::kMemoryExhausted,
-                    .field = "size_bytes",
-                    .value = absl::StrCat(size_bytes)});
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      absl::StrCat("size_bytes is ", size_bytes, "; the system has no such shared memory: ", what,
+                   ": ", std::strerror(errno)),
+      {.reason = ErrorReason::kMemoryExhausted,
+       .field = "size_bytes",
+       .value = absl::StrCat(size_bytes)});
 }
 
 }  // namespace

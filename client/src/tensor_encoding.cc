@@ -97,8 +97,9 @@ void TensorEncoder::Bind(ResourceUse use, absl::string_view field, v1::ResourceI
   use.field = absl::StrCat(prefix_, field);
   if (bindings_ == nullptr) {
     status_.Update(MakeError(absl::StatusCode::kInvalidArgument,
-                             absl::StrCat(use.field, " is a resource of a lease; make the call with "
-                                                     "the client of that lease"),
+                             absl::StrCat(use.field,
+                                          " is a resource of a lease; make the call with "
+                                          "the client of that lease"),
                              {.reason = ErrorReason::kFieldMissing, .field = "lease_id"}));
     return;
   }

@@ -49,7 +49,8 @@ class TensorEncoder {
   template <typename Message>
   void Add(absl::string_view field, const ResourceRef& resource, ResourceKind kind,
            Message* message, v1::ResourceId* (Message::*mutable_field)()) {
-    if (resource.is_set()) Bind({.ref = resource, .kind = kind}, field, (message->*mutable_field)());
+    if (resource.is_set())
+      Bind({.ref = resource, .kind = kind}, field, (message->*mutable_field)());
   }
   // Leaves the target absent for kNone. `shape` is what the output will have.
   template <typename Message>

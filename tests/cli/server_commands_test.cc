@@ -14,6 +14,7 @@
 #include "tests/cli/npy_bytes.h"
 #include "tests/cli/run_command.h"
 #include "tests/cli/temp_dir.h"
+#include "winnow/client/lease.h"
 
 namespace winnow::cli {
 namespace {
@@ -71,6 +72,35 @@ TEST(LeasesCommandTest, ServerWithoutLeasesListsNone) {
   EXPECT_EQ(ParseJson(RunOnServer({"leases", "--json"}))["leases"], nlohmann::json::array());
 }
 
+TEST(LeasesCommandTest, AnOperatorSeesWhoHoldsMemoryAndEndsIt) {
+  auto server = ChildServer::Start(WINNOW_SERVER_PROGRAM, "cpu");
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string target = (*server)->target();
+  const auto client = client::Client::Create({.target = target});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const auto lease = client->OpenLease({.display_name = "my-engine"});
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  const auto buffer = lease->AllocateBuffer(1 << 20);
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  const CommandResult text = RunWinnow({"leases", "--target", target});
+  EXPECT_THAT(text.out, HasSubstr(": 1 lease, 1.0 MiB\n"));
+  EXPECT_THAT(text.out, HasSubstr("my-engine"));
+  const nlohmann::json leases =
+      ParseJson(RunWinnow({"leases", "--target", target, "--json"}))["leases"];
+  ASSERT_EQ(leases.size(), 1u);
+  EXPECT_EQ(leases[0]["name"], "my-engine");
+  EXPECT_EQ(leases[0]["state"], "open");
+  EXPECT_EQ(leases[0]["used_bytes"], 1 << 20);
+  EXPECT_EQ(leases[0]["buffers"], 1);
+  const std::string number = leases[0]["number"].dump();
+  const CommandResult ended =
+      RunWinnow({"leases", "end", number, "--message", "maintenance", "--target", target});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("lease " + number + " ended"));
+  EXPECT_EQ(ParseJson(RunWinnow({"leases", "--target", target, "--json"}))["leases"].size(), 0u);
+  EXPECT_FALSE(lease->AllocateBuffer(64).ok());
+}
+
 TEST(LeasesCommandTest, EndingALeaseThatIsNotThereSaysWhereToLook) {
   const CommandResult result = RunOnServer({"leases", "end", "12345", "--json"});
   EXPECT_EQ(result.exit_code, 1);
@@ -79,7 +109,8 @@ TEST(LeasesCommandTest, EndingALeaseThatIsNotThereSaysWhereToLook) {
 }
 
 TEST(LeasesCommandTest, BadUsageNamesTheCommandToAsk) {
-  for (const auto& [arguments, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+  for (const auto& [arguments, message] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"leases", "end"}, "number"},
            {{"leases", "end", "0"}, "1 to 9223372036854775807"},
            {{"leases", "end", "three"}, "three"},

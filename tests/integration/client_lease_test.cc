@@ -22,8 +22,8 @@
 namespace winnow::client {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::winnow::testing::FailsWith;
 using ::winnow::testing::ServerProcess;
 
@@ -117,10 +117,8 @@ TEST_P(ClientLeaseTest, PageTablesHaveVersionsAndForks) {
   const auto lease = Connect().OpenLease();
   ASSERT_OK(lease);
   const std::vector<int32_t> first = {7, -1};
-  const auto table = lease->CreatePageTable({.rows = 1,
-                                             .columns = 2,
-                                             .page_size = 2,
-                                             .initial = Int32Matrix(first.data(), 1, 2)});
+  const auto table = lease->CreatePageTable(
+      {.rows = 1, .columns = 2, .page_size = 2, .initial = Int32Matrix(first.data(), 1, 2)});
   ASSERT_OK(table);
   EXPECT_EQ(table->version(), 1);
   const auto appended = table->Append(0, {5});
@@ -142,7 +140,8 @@ TEST_P(ClientLeaseTest, PageTablesHaveVersionsAndForks) {
   const auto before = lease->client().TopK(request);
   ASSERT_OK(before);
   EXPECT_THAT(before->slots.row<int32_t>(0), ElementsAre(15, 10));
-  EXPECT_THAT(table->Append(0, {1}).status(), FailsWith(ErrorReason::kRangeOutOfBounds, "appends[0].column"));
+  EXPECT_THAT(table->Append(0, {1}).status(),
+              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[0].column"));
   EXPECT_EQ(table->version(), 3);
 }
 
@@ -217,6 +216,20 @@ TEST_P(ClientLeaseTest, TheEndOfALeaseFreesEverything) {
   EXPECT_THAT(its_client->TopK(BestTwo(Float32Matrix(scores_.data(), 1, 4))),
               FailsWith(ErrorReason::kLeaseEnded, ""));
   EXPECT_TRUE(AwaitLeaseCount(client, 0));
+}
+
+TEST_P(ClientLeaseTest, ALeaseWithAGraceHoldsNoMemoryAfterItsEnd) {
+  const Client client = Connect();
+  std::optional<Buffer> left;
+  {
+    const auto lease = client.OpenLease({.resume_grace = absl::Seconds(50)});
+    ASSERT_OK(lease);
+    left = *lease->AllocateBuffer(1 << 20);
+    ASSERT_OK(lease->CreatePageTable({.rows = 1, .columns = 1, .page_size = 1}));
+  }
+  const auto leases = client.ListLeases();
+  ASSERT_OK(leases);
+  for (const LeaseDescription& lease : *leases) EXPECT_EQ(lease.used_bytes, 0) << lease.number;
 }
 
 TEST_P(ClientLeaseTest, AnythingMayGoFirst) {

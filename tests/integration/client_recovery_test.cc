@@ -227,8 +227,7 @@ TEST_P(ClientRecoveryTest, ContentsThatAreLostAreSaidToBe) {
   to_buffer.indices = buffer->AsOutput(kColumns * sizeof(float));
   ASSERT_OK(lease->client().TopK(to_buffer));
   std::vector<int32_t> indices(kK);
-  ASSERT_OK(
-      buffer->ReadElements<int32_t>(kColumns * sizeof(float), absl::MakeSpan(indices)));
+  ASSERT_OK(buffer->ReadElements<int32_t>(kColumns * sizeof(float), absl::MakeSpan(indices)));
   EXPECT_EQ(indices, Best(scores_));
   EXPECT_TRUE(IsContentsLost(
       buffer->ReadElements<int32_t>(kColumns * sizeof(float) + 4, absl::MakeSpan(indices))));
@@ -320,7 +319,8 @@ TEST_P(ClientRecoveryTest, ClientsUnderLoadSeeOnlyRightResults) {
                   mine[best[0] / kPageSize] * kPageSize + best[0] % kPageSize);
         // The same page again: an update that was applied twice would show as a version too many.
         const int64_t before = table->version();
-        const auto version = table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {mine[0]}}}});
+        const auto version =
+            table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {mine[0]}}}});
         ASSERT_OK(version);
         ASSERT_EQ(*version, before + 1);
         ++results;

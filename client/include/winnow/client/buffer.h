@@ -50,8 +50,9 @@ class Buffer {
   template <typename T>
   absl::Status WriteElements(int64_t offset_bytes, absl::Span<const T> elements,
                              const CallOptions& options = {}) const {
-    return Write(offset_bytes, absl::MakeSpan(reinterpret_cast<const std::byte*>(elements.data()),
-                                              elements.size() * sizeof(T)),
+    return Write(offset_bytes,
+                 absl::MakeSpan(reinterpret_cast<const std::byte*>(elements.data()),
+                                elements.size() * sizeof(T)),
                  options);
   }
   // Copies from the buffer to `bytes`, all of them. When it fails their content is unspecified.
@@ -61,9 +62,10 @@ class Buffer {
   template <typename T>
   absl::Status ReadElements(int64_t offset_bytes, absl::Span<T> elements,
                             const CallOptions& options = {}) const {
-    return Read(offset_bytes, absl::MakeSpan(reinterpret_cast<std::byte*>(elements.data()),
-                                             elements.size() * sizeof(T)),
-                options);
+    return Read(
+        offset_bytes,
+        absl::MakeSpan(reinterpret_cast<std::byte*>(elements.data()), elements.size() * sizeof(T)),
+        options);
   }
 
   // Whether a byte was lost with a server and was not written since.

@@ -11,7 +11,8 @@
 //   absl::Span<const int32_t> first_row = result->indices.row<int32_t>(0);
 //
 // Next: requests.h and results.h for the operations, execute.h for chains of steps, options.h for
-// timeouts and retries, lease.h for memory, page tables and plans that stay with the server, error.h for how calls fail, mock_connection.h for tests.
+// timeouts and retries, lease.h for memory, page tables and plans that stay with the server,
+// error.h for how calls fail, mock_connection.h for tests.
 
 #ifndef WINNOW_CLIENT_CLIENT_H_
 #define WINNOW_CLIENT_CLIENT_H_
@@ -84,9 +85,9 @@ class Client {
   Future<ExecuteResult> AsyncExecute(const ExecuteRequest& request,
                                      const CallOptions& options = {}) const;
 
-  // Opens a lease, for what is to outlive one request: buffers, page tables, plans. Include lease.h.
-  // InvalidArgument for options that the server refuses; ResourceExhausted (QUOTA_EXCEEDED) when it
-  // has its leases.
+  // Opens a lease, for what is to outlive one request: buffers, page tables, plans. Include
+  // lease.h. InvalidArgument for options that the server refuses; ResourceExhausted
+  // (QUOTA_EXCEEDED) when it has its leases.
   absl::StatusOr<Lease> OpenLease(const LeaseOptions& lease = {},
                                   const CallOptions& options = {}) const;
 

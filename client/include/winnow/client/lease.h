@@ -36,9 +36,8 @@ namespace winnow::client {
 //
 // The end. The destructor ends the lease: the server drops its queued work, lets its running work
 // finish and frees everything it owns. Resources and clients that outlive the lease may be used and
-// destroyed in any order: their calls fail with FailedPrecondition (LEASE_ENDED). The destructor may
-// run on any thread, also in a callback; it takes one round trip at most, and never more than two
-// seconds.
+// destroyed in any order: their calls fail with FailedPrecondition (LEASE_ENDED). The destructor
+// may run on any thread, also in a callback; it does not take more than about two seconds.
 //
 // Recovery. The library watches the lease's stream on a thread of its own. When the stream is lost
 // it resumes the lease within its grace, or opens another and makes its resources anew there:

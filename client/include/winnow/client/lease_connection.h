@@ -27,7 +27,7 @@ struct PageTableOptions {
   int64_t columns = 0;     // pages in a row, 1 to 2,097,152
   int32_t page_size = 0;   // positions in a page; a power of two, 1 to kMaxPageSize
   int32_t pool_pages = 0;  // ids must be below it; 0: not declared
-  MatrixView initial;      // int32 [rows, columns]; trailing -1 of a row are no entries. 0 rows: none
+  MatrixView initial;  // int32 [rows, columns]; trailing -1 of a row are no entries. 0 rows: none
 };
 
 // Entries written to one row. A range writes from `column` on, an append after the last entry that

@@ -36,8 +36,8 @@ struct ClientOptions {
   RetryPolicy retry;
   // Sends TopK, BlockAmax, SortCandidateBlocks and Execute over one long-lived stream instead of
   // one call each: less overhead for small requests. Calls, results, errors and retries stay the
-  // same, with one limit: CallOptions::metadata is refused (InvalidArgument, FIELDS_CONFLICT), for a
-  // stream has none per command. All other RPCs are calls of their own either way. A stream that
+  // same, with one limit: CallOptions::metadata is refused (InvalidArgument, FIELDS_CONFLICT), for
+  // a stream has none per command. All other RPCs are calls of their own either way. A stream that
   // breaks fails its calls as a broken connection does; the next attempt opens another.
   bool streaming = false;
   // Sent with every call, before the library's own: "my-engine/1.2".

@@ -32,8 +32,8 @@ class PageTable {
   // From 1, one more with each update; a recovery does not change it. 0 when not valid.
   int64_t version() const;
 
-  // For a request. `row_indices`: int32 [rows, 1], the table row of each score row; absent: the same
-  // row.
+  // For a request. `row_indices`: int32 [rows, 1], the table row of each score row; absent: the
+  // same row.
   PageTableView View(TensorRef row_indices = {}) const {
     return {.row_indices = std::move(row_indices), .resource = ref()};
   }

@@ -39,9 +39,9 @@ struct TopKRequest {
   std::optional<PageTableView> page_table;  // needed for slots, refused without them
   Order order = Order::kAny;
   bool deterministic = false;
-  Output indices = Placement::kInline;   // int32 [rows, k], padded with -1
-  Output slots = Placement::kNone;       // int32 [rows, k], padded with -1
-  Output values = Placement::kNone;      // the scores' type [rows, k], padded with -inf
+  Output indices = Placement::kInline;      // int32 [rows, k], padded with -1
+  Output slots = Placement::kNone;          // int32 [rows, k], padded with -1
+  Output values = Placement::kNone;         // the scores' type [rows, k], padded with -inf
   std::optional<int32_t> static_threshold;  // as in PlanTopKRequest; never changes the result
   ResourceRef plan;  // a plan of the lease, made for exactly these lengths: FailedPrecondition
                      // (PLAN_STALE) otherwise. Not with static_threshold
@@ -63,9 +63,9 @@ struct SortCandidateBlocksRequest {
   TensorRef blocks;        // int32 [rows, 1 to kMaxK]: ids in any order, -1 ignored
   TensorRef lengths;       // int32 [rows, 1]: scores, not blocks
   int32_t block_size = 0;  // a power of two, 2 to 128; 0: 8
-  std::optional<PageTableView> page_table;    // needed for block_slots; page_size >= block_size
-  Output out_blocks = Placement::kInline;  // int32 [rows, width of blocks]
-  Output block_slots = Placement::kNone;   // int32 [rows, width of blocks]
+  std::optional<PageTableView> page_table;      // needed for block_slots; page_size >= block_size
+  Output out_blocks = Placement::kInline;       // int32 [rows, width of blocks]
+  Output block_slots = Placement::kNone;        // int32 [rows, width of blocks]
   Output candidate_lengths = Placement::kNone;  // int32 [rows, 1]
 };
 

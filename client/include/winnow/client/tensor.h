@@ -58,9 +58,9 @@ struct StepOutput {
   int64_t columns = 0;
 };
 
-// Names a resource of a lease on this side of the connection: it stays the same when the lease moves
-// to another server process. A plain value that keeps nothing alive; Buffer, PageTable and Plan give
-// theirs.
+// Names a resource of a lease on this side of the connection: it stays the same when the lease
+// moves to another server process. A plain value that keeps nothing alive; Buffer, PageTable and
+// Plan give theirs.
 struct ResourceRef {
   int64_t lease = 0;   // number of the lease in this process, from 1; 0: no resource
   int64_t number = 0;  // number of the resource in its lease, from 1; never used again
