@@ -1,0 +1,145 @@
+// Connections that are cut while client and server live on: a lease with a grace is resumed with
+// everything, one without is made anew and says what it lost.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "tests/integration/server_process.h"
+#include "tests/integration/socket_proxy.h"
+#include "tests/testing/status_matchers.h"
+#include "winnow/client/client.h"
+#include "winnow/client/lease.h"
+
+namespace winnow::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::winnow::testing::ServerProcess;
+using ::winnow::testing::SocketProxy;
+using ::winnow::testing::TempFolder;
+
+// The parameter: over the stream or not.
+class ClientResumeTest : public ::testing::TestWithParam<bool> {
+ protected:
+  ClientResumeTest()
+      : server_({.flags = {"--max-resume-grace=60s"}}),
+        proxy_(folder_.Path("proxy.sock"), server_.socket_path()) {}
+  void SetUp() override { ASSERT_TRUE(server_.running()) << server_.log(); }
+
+  Client Connect() const {
+    return *Client::Create({.target = "unix:" + folder_.Path("proxy.sock"),
+                            .timeout = absl::Seconds(60),
+                            .streaming = GetParam()});
+  }
+  TopKRequest BestTwo(TensorRef scores) const {
+    return {.scores = std::move(scores),
+            .lengths = Int32Column(lengths_),
+            .k = 2,
+            .order = Order::kScore};
+  }
+
+  const std::vector<float> scores_ = {1, 4, 3, 2};
+  const std::vector<int32_t> lengths_ = {4};
+  TempFolder folder_;
+  ServerProcess server_;
+  SocketProxy proxy_;
+};
+
+TEST_P(ClientResumeTest, ALeaseWithAGraceKeepsItsContents) {
+  std::atomic<int> resumed{0};
+  const auto lease = Connect().OpenLease(
+      {.resume_grace = absl::Seconds(60), .on_event = [&resumed](const LeaseEvent& event) {
+         resumed += event.kind == LeaseEventKind::kResumed;
+         EXPECT_NE(event.kind, LeaseEventKind::kRestored);
+       }});
+  ASSERT_OK(lease);
+  const auto buffer = lease->AllocateBuffer(4096);
+  ASSERT_OK(buffer);
+  ASSERT_OK(buffer->WriteElements<float>(0, scores_));
+  for (int cut = 1; cut <= 5; ++cut) {
+    proxy_.CutAll();
+    const auto result = lease->client().TopK(BestTwo(buffer->AsMatrix(DType::kFloat32, 1, 4)));
+    ASSERT_OK(result);
+    EXPECT_THAT(result->indices.row<int32_t>(0), ElementsAre(1, 2));
+    for (int turn = 0; turn < 2000 && resumed < cut; ++turn) usleep(5000);
+    EXPECT_EQ(resumed, cut);
+  }
+}
+
+TEST_P(ClientResumeTest, ALeaseWithoutAGraceSaysWhatItLost) {
+  const auto lease = Connect().OpenLease();
+  ASSERT_OK(lease);
+  const auto buffer = lease->AllocateBuffer(4096);
+  ASSERT_OK(buffer);
+  ASSERT_OK(buffer->WriteElements<float>(0, scores_));
+  const auto memory = lease->ShareMemory(4096);
+  ASSERT_OK(memory);
+  std::copy(scores_.begin(), scores_.end(), memory->elements<float>().begin());
+  proxy_.CutAll();
+  const auto kept = lease->client().TopK(BestTwo(memory->AsMatrix(DType::kFloat32, 1, 4)));
+  ASSERT_OK(kept);
+  EXPECT_THAT(kept->indices.row<int32_t>(0), ElementsAre(1, 2));
+  const auto lost = lease->client().TopK(BestTwo(buffer->AsMatrix(DType::kFloat32, 1, 4)));
+  EXPECT_TRUE(IsContentsLost(lost.status())) << lost.status();
+}
+
+TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
+  const Client client = Connect();
+  std::optional<Lease> lease = *client.OpenLease({.resume_grace = absl::Seconds(60)});
+  auto table = lease->CreatePageTable({.rows = 1, .columns = 4096, .page_size = 2});
+  ASSERT_OK(table);
+  std::atomic<bool> done{false};
+  std::thread cutter([&] {
+    const absl::Cleanup stop = [&] { done = true; };
+    for (int cut = 0; cut < 15; ++cut) {
+      usleep(20'000);
+      proxy_.CutAll();
+    }
+  });
+  int64_t updates = 0;
+  while (!done && updates < 4000) {
+    const auto version = table->Append(0, {static_cast<int32_t>(updates)});
+    ASSERT_OK(version);
+    ++updates;
+    ASSERT_EQ(*version, updates + 1);
+    // A resource whose making is interrupted is released or kept, never forgotten.
+    const auto buffer = lease->AllocateBuffer(1 << 20);
+    ASSERT_OK(buffer);
+  }
+  cutter.join();
+  EXPECT_GT(updates, 15);
+  // The server's table has every entry once and in order: entry i is page i.
+  std::vector<float> scores(2 * updates);
+  std::iota(scores.begin(), scores.end(), 0.0f);
+  const std::vector<int32_t> lengths = {static_cast<int32_t>(2 * updates)};
+  const auto slots = lease->client().TopK({.scores = Float32Matrix(scores.data(), 1, 2 * updates),
+                                           .lengths = Int32Column(lengths),
+                                           .k = 16,
+                                           .page_table = table->View(),
+                                           .order = Order::kScore,
+                                           .slots = Placement::kInline});
+  ASSERT_OK(slots);
+  for (int32_t i = 0; i < 16; ++i) EXPECT_EQ(slots->slots.row<int32_t>(0)[i], 2 * updates - 1 - i);
+  ASSERT_OK(table->Release());
+  const auto leases = client.ListLeases();
+  ASSERT_OK(leases);
+  ASSERT_EQ(leases->size(), 1u);
+  EXPECT_EQ(leases->front().used_bytes, 0);
+  EXPECT_EQ(leases->front().buffers, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, ClientResumeTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Stream" : "Unary"; });
+
+}  // namespace
+}  // namespace winnow::client
