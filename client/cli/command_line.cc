@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,16 +79,23 @@ std::string Escaped(absl::string_view text) { return absl::Utf8SafeCEscape(text.
 // What is said of the first argument that nothing takes; empty when there is none.
 std::string UnknownArgument(const CLI::App& root) {
   const CLI::App& app = Deepest(root);
-  std::vector<std::string> rest = app.remaining();
-  if (rest.empty()) rest = root.remaining();
+  std::vector<std::string> rest;
+  for (const CLI::App* from = &app; rest.empty() && from != nullptr; from = from->get_parent()) {
+    rest = from->remaining();
+  }
   if (rest.empty()) return "";
-  // The value of an unknown option stands after it; the option is what is wrong.
-  const bool is_option = absl::StartsWith(rest[0], "-");
-  const std::string word = std::vector<std::string>(absl::StrSplit(rest[0], '='))[0];
+  // The value of an unknown option stands beside it; the option is what is wrong.
+  const auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& word) {
+    return absl::StartsWith(word, "-");
+  });
+  const bool is_option = option != rest.end();
+  const std::string& wrong = is_option ? *option : rest[0];
+  const std::string word = std::vector<std::string>(absl::StrSplit(wrong, '='))[0];
   const std::string near = Nearest(word, KnownWords(app, is_option));
   const std::string hint = near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");
   if (is_option) return absl::StrCat("unknown option ", Escaped(word), hint);
-  if (&app == &root) return absl::StrCat("unknown command '", Escaped(word), "'", hint);
+  if (!KnownWords(app, /*options=*/false).empty())
+    return absl::StrCat("unknown command '", Escaped(word), "'", hint);
   return absl::StrCat("unexpected argument '", Escaped(word), "'", hint);
 }
 

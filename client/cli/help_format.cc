@@ -18,6 +18,7 @@ std::string HelpFormat::make_help(const CLI::App* app, std::string name,
   while (absl::StrReplaceAll({{"\n\n\n", "\n\n"}}, &text) > 0) {
   }
   while (text.size() > 1 && text[text.size() - 2] == '\n') text.pop_back();
+  if (!text.empty() && text.back() != '\n') text += '\n';
   return text;
 }
 
@@ -29,7 +30,11 @@ std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const 
   }
   for (const CLI::Option* option : app->get_options()) {
     if (!option->get_required()) continue;
-    absl::StrAppend(&usage, " ", option->get_name(), " ", option->get_type_name());
+    if (option->get_positional()) {
+      absl::StrAppend(&usage, " ", option->get_type_name());
+    } else {
+      absl::StrAppend(&usage, " ", option->get_name(), " ", option->get_type_name());
+    }
   }
   return absl::StrCat(usage, " [OPTIONS]\n");
 }

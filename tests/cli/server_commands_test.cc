@@ -115,7 +115,7 @@ TEST(LeasesCommandTest, BadUsageNamesTheCommandToAsk) {
            {{"leases", "end", "0"}, "1 to 9223372036854775807"},
            {{"leases", "end", "three"}, "three"},
            {{"leases", "end", "3", "--mesage", "x"}, "did you mean --message?"},
-           {{"leases", "ned", "3"}, "did you mean end?"}}) {
+           {{"leases", "ned", "3"}, "unknown command 'ned'"}}) {
     const CommandResult result = RunWinnow(arguments);
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_THAT(result.err, HasSubstr(message));
