@@ -58,7 +58,8 @@ absl::Status BlockAmax(const BlockAmaxParams& params, const BlockAmaxSegment& se
             cpu::LoadScore(params.dtype, scores, int64_t{block} * params.block_size + i);
         if (cpu::RanksAbove(score, key)) key = score;
       }
-      keys[block] = key;
+      // A zero of either sign becomes +0.
+      keys[block] = key + 0.0f;
     }
     keys[blocks - 1] = std::numeric_limits<float>::infinity();
   }

@@ -1,5 +1,7 @@
 // Level-one keys.
 
+#include <cmath>
+
 #include "tests/contract/contract_test.h"
 #include "tests/testing/score_generators.h"
 
@@ -34,6 +36,23 @@ TEST_P(ContractTest, BlockKeysOfEveryPatternAreRight) {
         ExpectBlockAmax({.dtype = dtype, .block_size = block_size},
                         {AmaxRequest(pattern, {5, 4096, 20001}, random())});
       }
+    }
+  }
+}
+
+TEST_P(ContractTest, AKeyThatIsZeroIsPositiveWhateverTheSignsOfItsZeros) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (int32_t block_size = 2; block_size <= 128; block_size *= 2) {
+      BlockAmaxRequest request;
+      request.windows.emplace_back(1000, -0.0f);
+      std::vector<float> mixed(4099);
+      for (float& score : mixed) score = random().OneIn(2) ? -0.0f : 0.0f;
+      request.windows.push_back(mixed);
+      for (float& score : mixed) score = random().OneIn(2) ? -0.0f : -1.0f;
+      request.windows.push_back(mixed);
+      for (float& score : mixed) score = random().OneIn(3) ? NAN : -0.0f;
+      request.windows.push_back(mixed);
+      ExpectBlockAmax({.dtype = dtype, .block_size = block_size}, {request});
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include "tests/contract/block_check.h"
 
+#include <cmath>
+
 #include "kernels/cpu/row_rules.h"
 #include "tests/contract/report_check.h"
 #include "tests/contract/topk_check.h"
@@ -26,6 +28,10 @@ AssertionResult CheckKeys(const BlockAmaxParams& params, const BlockAmaxSegment&
         return AssertionFailure() << "row " << row << " block " << i - row * host.keys_row_stride
                                   << " of " << blocks << " has key " << actual.keys[i]
                                   << " instead of " << expected.keys[i];
+      }
+      if (actual.keys[i] == 0 && std::signbit(actual.keys[i])) {
+        return AssertionFailure() << "row " << row << " block " << i - row * host.keys_row_stride
+                                  << " has key -0 instead of +0";
       }
       expected.keys[i] = actual.keys[i] = 0;
     }

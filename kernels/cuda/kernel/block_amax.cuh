@@ -69,7 +69,9 @@ __device__ __forceinline__ uint4 LoadAmaxVector(const Score* scores, int32_t vec
 __device__ __forceinline__ void StoreKey(const BlockAmaxSegment& segment, int32_t row,
                                          int32_t block, int32_t blocks, float key) {
   if (block >= blocks) return;
-  segment.keys[row * segment.keys_row_stride + block] = block == blocks - 1 ? Infinity() : key;
+  // The sum makes +0 of a zero of either sign.
+  segment.keys[row * segment.keys_row_stride + block] =
+      block == blocks - 1 ? Infinity() : key + 0.0f;
 }
 
 // Stores the keys of the blocks that one vector holds.
