@@ -1,5 +1,6 @@
 #include "kernels/cpu/score_order.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,6 +12,10 @@ namespace {
 constexpr int32_t kDigitBits = 11;
 constexpr int32_t kDigits = 1 << kDigitBits;
 constexpr uint32_t kDigitMask = kDigits - 1;
+
+// Up to here comparing costs less than counting digits: 64 keys take about as long as one pass over
+// the counts.
+constexpr int32_t kMaxCompared = 64;
 
 struct Entry {
   uint32_t rank;  // 0 is the largest key
@@ -26,19 +31,34 @@ void SortByDigit(const Entry* from, Entry* to, int32_t count, int32_t shift) {
   for (int32_t i = 0; i < count; ++i) to[starts[(from[i].rank >> shift) & kDigitMask]++] = from[i];
 }
 
+// Flipping the sign makes keys ascend as unsigned numbers, inverting makes them descend.
+uint32_t RankOf(int32_t key) { return ~(static_cast<uint32_t>(key) ^ 0x80000000u); }
+int32_t KeyOf(uint32_t rank) { return static_cast<int32_t>(~rank ^ 0x80000000u); }
+
+// Equal keys keep their order because what comes first has the smaller position.
+void SortFew(int32_t* keys, int32_t* positions, int32_t count) {
+  std::array<uint64_t, kMaxCompared> ranked;
+  for (int32_t i = 0; i < count; ++i) {
+    ranked[i] = uint64_t{RankOf(keys[i])} << 32 | static_cast<uint32_t>(positions[i]);
+  }
+  std::sort(ranked.begin(), ranked.begin() + count);
+  for (int32_t i = 0; i < count; ++i) {
+    keys[i] = KeyOf(static_cast<uint32_t>(ranked[i] >> 32));
+    positions[i] = static_cast<int32_t>(ranked[i]);
+  }
+}
+
 }  // namespace
 
 void SortByKey(int32_t* keys, int32_t* positions, int32_t count) {
-  std::array<Entry, kMaxK> entries{}, other{};
-  for (int32_t i = 0; i < count; ++i) {
-    // Flipping the sign makes keys ascend as unsigned numbers, inverting makes them descend.
-    entries[i] = {~(static_cast<uint32_t>(keys[i]) ^ 0x80000000u), positions[i]};
-  }
+  if (count <= kMaxCompared) return SortFew(keys, positions, count);
+  std::array<Entry, kMaxK> entries, other;
+  for (int32_t i = 0; i < count; ++i) entries[i] = {RankOf(keys[i]), positions[i]};
   SortByDigit(entries.data(), other.data(), count, 0);
   SortByDigit(other.data(), entries.data(), count, kDigitBits);
   SortByDigit(entries.data(), other.data(), count, 2 * kDigitBits);
   for (int32_t i = 0; i < count; ++i) {
-    keys[i] = static_cast<int32_t>(~other[i].rank ^ 0x80000000u);
+    keys[i] = KeyOf(other[i].rank);
     positions[i] = other[i].position;
   }
 }
