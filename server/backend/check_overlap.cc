@@ -5,49 +5,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/backend/check_tensor.h"
+#include "server/backend/strided_region.h"
 #include "server/backend/work_shape.h"
-#include "server/base/checked_math.h"
 
 namespace winnow::server {
 namespace {
 
-// Rows of `width` bytes every `stride` bytes, from `begin` to `end`.
 struct Region {
   std::string field;
   // The step whose candidate blocks this is, input or output; -1 for all else.
   int64_t sorts_blocks_of = -1;
-  uintptr_t begin = 0;
-  uintptr_t end = 0;
-  int64_t width = 0;
-  int64_t stride = 0;
-  int64_t rows = 0;
+  StridedRegion bytes;
 };
 
-Region MakeRegion(std::string field, const std::byte* data, int64_t rows, int64_t columns,
-                  int64_t row_stride, DType dtype) {
-  Region region{.field = std::move(field), .begin = reinterpret_cast<uintptr_t>(data)};
-  region.rows = rows;
-  region.width = columns * SizeOf(dtype);
-  region.stride = SaturatingMultiply(row_stride, SizeOf(dtype));
-  region.end = region.begin + CheckedExtent(rows, columns, row_stride).value_or(0) * SizeOf(dtype);
-  return region;
-}
-
-// Regions of one stride may interleave, as the columns of one matrix do, and a single row may lie
-// between two rows; any others overlap when their first to last bytes do.
-bool Overlap(const Region& a, const Region& b) {
-  if (a.begin >= b.end || b.begin >= a.end) return false;
-  if ((a.rows == 1 && b.rows == 1) || (a.rows > 1 && b.rows > 1 && a.stride != b.stride)) {
-    return true;
-  }
-  const int64_t stride = a.rows > 1 ? a.stride : b.stride;
-  const Region& low = a.begin <= b.begin ? a : b;
-  const Region& high = a.begin <= b.begin ? b : a;
-  const auto offset = static_cast<int64_t>((high.begin - low.begin) % stride);
-  return offset < low.width || offset + high.width > stride;
-}
-
-bool SameMatrix(const Region& a, const Region& b) {
+bool SameMatrix(const StridedRegion& a, const StridedRegion& b) {
   return a.begin == b.begin && a.stride == b.stride && a.width == b.width;
 }
 
@@ -66,9 +37,10 @@ Regions Collect(absl::Span<const Step> steps) {
       }
       const OutputShape shape = ShapeOf(steps[i], name);
       if (shape.elements() == 0) return;
-      regions.outputs.push_back(MakeRegion(absl::StrCat(prefix, FieldOf(steps[i], name)),
-                                           output.data, shape.rows, shape.columns,
-                                           RowStride(output, shape), shape.dtype));
+      regions.outputs.push_back(
+          {.field = absl::StrCat(prefix, FieldOf(steps[i], name)),
+           .bytes = MakeStridedRegion(output.data, shape.rows, shape.columns,
+                                      RowStride(output, shape), shape.dtype)});
       if (FieldOf(steps[i], name) == "out_blocks") {
         regions.outputs.back().sorts_blocks_of = static_cast<int64_t>(i);
       }
@@ -79,8 +51,9 @@ Regions Collect(absl::Span<const Step> steps) {
         return;
       }
       if (tensor.rows == 0 || tensor.columns == 0) return;
-      regions.inputs.push_back(MakeRegion(absl::StrCat(prefix, field), tensor.data, tensor.rows,
-                                          tensor.columns, RowStride(tensor), tensor.dtype));
+      regions.inputs.push_back({.field = absl::StrCat(prefix, field),
+                                .bytes = MakeStridedRegion(tensor.data, tensor.rows, tensor.columns,
+                                                           RowStride(tensor), tensor.dtype)});
       if (field == "blocks") regions.inputs.back().sorts_blocks_of = static_cast<int64_t>(i);
     });
   }
@@ -116,14 +89,16 @@ absl::Status CheckOverlaps(absl::Span<const Step> steps) {
   for (size_t i = 0; i < regions.outputs.size(); ++i) {
     const Region& output = regions.outputs[i];
     for (size_t j = i + 1; j < regions.outputs.size(); ++j) {
-      if (Overlap(output, regions.outputs[j])) return OverlapError(regions.outputs[j], output);
+      if (Overlap(output.bytes, regions.outputs[j].bytes)) {
+        return OverlapError(regions.outputs[j], output);
+      }
     }
     for (const Region& input : regions.inputs) {
       // Candidate blocks may be sorted where they lie.
       const bool in_place = output.sorts_blocks_of >= 0 &&
                             output.sorts_blocks_of == input.sorts_blocks_of &&
-                            SameMatrix(output, input);
-      if (!in_place && Overlap(output, input)) return OverlapError(output, input);
+                            SameMatrix(output.bytes, input.bytes);
+      if (!in_place && Overlap(output.bytes, input.bytes)) return OverlapError(output, input);
     }
   }
   return absl::OkStatus();

@@ -20,9 +20,14 @@ std::optional<int64_t> FreeRanges::Take(int64_t bytes) {
   for (auto range = free_.begin(); range != free_.end(); ++range) {
     const auto [offset, available] = *range;
     if (available < wanted) continue;
-    free_.erase(range);
-    if (available > wanted) free_.emplace(offset + wanted, available - wanted);
     used_bytes_ += wanted;
+    // The node is kept where something is left: every launch comes by here.
+    auto node = free_.extract(range);
+    if (available > wanted) {
+      node.key() = offset + wanted;
+      node.mapped() = available - wanted;
+      free_.insert(std::move(node));
+    }
     return offset;
   }
   return std::nullopt;
@@ -32,9 +37,10 @@ void FreeRanges::Give(int64_t offset, int64_t bytes) {
   int64_t given = AlignUp(std::max<int64_t>(bytes, 1), kPoolAlignment);
   used_bytes_ -= given;
   auto next = free_.lower_bound(offset);
+  std::map<int64_t, int64_t>::node_type neighbour;
   if (next != free_.end() && next->first == offset + given) {
     given += next->second;
-    next = free_.erase(next);
+    neighbour = free_.extract(next++);
   }
   if (next != free_.begin()) {
     const auto previous = std::prev(next);
@@ -43,7 +49,13 @@ void FreeRanges::Give(int64_t offset, int64_t bytes) {
       return;
     }
   }
-  free_.emplace(offset, given);
+  if (neighbour.empty()) {
+    free_.emplace(offset, given);
+    return;
+  }
+  neighbour.key() = offset;
+  neighbour.mapped() = given;
+  free_.insert(std::move(neighbour));
 }
 
 struct PoolPiece::Shared {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "server/backend/work_shape.h"
 #include "server/base/checked_math.h"
 
@@ -61,7 +61,7 @@ class DistinctRanges {
   }
 
  private:
-  std::vector<const std::byte*> seen_;
+  absl::InlinedVector<const std::byte*, 8> seen_;
 };
 
 constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();

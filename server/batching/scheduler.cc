@@ -64,7 +64,6 @@ std::unique_ptr<PendingTask> MakePending(const SchedulerOptions& options, const 
   entry.flow_id = task.flow_id;
   entry.flow_weight = task.flow_weight;
   entry.deadline = task.deadline;
-  entry.key = BatchKey(task.work);
   entry.rows = rows;
   entry.bytes = cost.input_bytes;
   entry.divisible =
@@ -137,9 +136,15 @@ absl::StatusOr<TaskId> SchedulerImpl::Submit(std::unique_ptr<Task>& task) {
     ++stats_.submitted;
     ++stats_.queued_tasks;
     stats_.queued_host_bytes += pending->host_bytes;
-    QueueOf(pending->task_class).Push(&pending->entry);
-    ChooseLaunches(now, launches);
-    if (pending->entry.queued() && pending->entry.deadline < timer_) WakeReaper();
+    if (GoesAtOnce(*pending)) {
+      launches.push_back(LaunchAlone(pending, now));
+    } else {
+      // Only now: a task that is alone is compared with no other.
+      pending->entry.key = BatchKey(pending->task->work);
+      QueueOf(pending->task_class).Push(&pending->entry);
+      ChooseLaunches(now, launches);
+      if (pending->entry.queued() && pending->entry.deadline < timer_) WakeReaper();
+    }
   }
   Start(std::move(launches), /*may_run_inline=*/true);
   return id;

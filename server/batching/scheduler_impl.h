@@ -51,6 +51,15 @@ class SchedulerImpl final : public Scheduler {
   void ChooseLaunches(absl::Time now, Launches& launches) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::unique_ptr<PendingLaunch> ChooseLaunch(TaskClass task_class, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether a task that has just come is all of the next launch: nothing of its class waits, and
+  // the policy would launch it now. Then it need not pass through the queue, whose fair order has
+  // nothing to decide.
+  bool GoesAtOnce(const PendingTask& pending) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::unique_ptr<PendingLaunch> LaunchAlone(PendingTask* pending, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountLaunch(TaskClass task_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AddPart(const FlowQueue::Part& part, absl::Time now, PendingLaunch& launch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Hands launches to the backend. The last one may be the last touch of this object: its tasks,
   // once done, let Drain return.
   // `may_run_inline` as in WorkBatch: for the submitter's thread, so that no chain of completions

@@ -24,16 +24,54 @@ void SchedulerImpl::ChooseLaunches(absl::Time now, Launches& launches) {
         next == NextLaunch::kBulk ? TaskClass::kBulk : TaskClass::kInteractive;
     std::unique_ptr<PendingLaunch> launch = ChooseLaunch(task_class, now);
     if (launch->parts.empty()) continue;  // all had expired, so the queue is shorter now
-    --free_slots_;
-    ++stats_.batches;
-    if (task_class == TaskClass::kBulk) {
-      ++bulk_launches_;
-      interactive_since_bulk_ = 0;
-    } else if (bulk_.size() > 0) {
-      ++interactive_since_bulk_;
-    }
+    CountLaunch(task_class);
     launches.push_back(std::move(launch));
   }
+}
+
+bool SchedulerImpl::GoesAtOnce(const PendingTask& pending) const {
+  if (pending.task_class != TaskClass::kInteractive || interactive_.size() > 0) return false;
+  return ChooseNextLaunch(options_, {.free_slots = free_slots_,
+                                     .interactive_tasks = 1,
+                                     .bulk_tasks = bulk_.size(),
+                                     .bulk_launches = bulk_launches_,
+                                     .interactive_since_bulk = interactive_since_bulk_}) ==
+         NextLaunch::kInteractive;
+}
+
+std::unique_ptr<PendingLaunch> SchedulerImpl::LaunchAlone(PendingTask* pending, absl::Time now) {
+  auto launch = std::make_unique<PendingLaunch>();
+  launch->task_class = pending->task_class;
+  AddPart({.entry = &pending->entry, .rows = pending->entry.rows}, now, *launch);
+  CountLaunch(pending->task_class);
+  return launch;
+}
+
+void SchedulerImpl::CountLaunch(TaskClass task_class) {
+  --free_slots_;
+  ++stats_.batches;
+  if (task_class == TaskClass::kBulk) {
+    ++bulk_launches_;
+    interactive_since_bulk_ = 0;
+  } else if (bulk_.size() > 0) {
+    ++interactive_since_bulk_;
+  }
+}
+
+void SchedulerImpl::AddPart(const FlowQueue::Part& part, absl::Time now, PendingLaunch& launch) {
+  auto* pending = static_cast<PendingTask*>(part.entry->owner);
+  launch.parts.push_back({.pending = pending,
+                          .first_row = part.first_row,
+                          .rows = part.rows,
+                          .whole = part.first_row == 0 && part.last});
+  if (pending->launched == absl::InfinitePast()) {
+    pending->launched = now;
+    --stats_.queued_tasks;
+    ++stats_.running_tasks;
+  }
+  ++pending->running_parts;
+  ++stats_.batched_tasks;
+  stats_.batched_rows += part.rows;
 }
 
 std::unique_ptr<PendingLaunch> SchedulerImpl::ChooseLaunch(TaskClass task_class, absl::Time now) {
@@ -41,21 +79,8 @@ std::unique_ptr<PendingLaunch> SchedulerImpl::ChooseLaunch(TaskClass task_class,
   launch->task_class = task_class;
   std::vector<FlowQueue::Entry*> expired;
   const auto taken = QueueOf(task_class).Take(LimitsOf(options_, task_class), now, expired);
-  for (const FlowQueue::Part& part : taken) {
-    auto* pending = static_cast<PendingTask*>(part.entry->owner);
-    launch->parts.push_back({.pending = pending,
-                             .first_row = part.first_row,
-                             .rows = part.rows,
-                             .whole = part.first_row == 0 && part.last});
-    if (pending->launched == absl::InfinitePast()) {
-      pending->launched = now;
-      --stats_.queued_tasks;
-      ++stats_.running_tasks;
-    }
-    ++pending->running_parts;
-    ++stats_.batched_tasks;
-    stats_.batched_rows += part.rows;
-  }
+  launch->parts.reserve(taken.size());
+  for (const FlowQueue::Part& part : taken) AddPart(part, now, *launch);
   stats_.expired += static_cast<int64_t>(expired.size());
   DropAll(expired, ExpiredError());
   return launch;

@@ -10,6 +10,7 @@
 
 #include "server/resources/resource.h"
 #include "server/resources/shared_memory.h"
+#include "server/resources/write_claims.h"
 #include "winnow/kernels/device.h"
 
 namespace winnow::server {
@@ -22,6 +23,11 @@ class Buffer : public Resource {
   // FailedPrecondition when the memory went away under the server: its owner truncated it. Ask
   // again after work that used the buffer; what such work read is undefined, though harmless.
   virtual absl::Status Intact() const = 0;
+
+  WriteClaims& write_claims() { return write_claims_; }
+
+ private:
+  WriteClaims write_claims_;
 };
 
 class AllocatedBuffer final : public Buffer {

@@ -19,6 +19,9 @@ namespace {
 
 constexpr TaskId kBeingSubmitted = 0;
 
+// A message that comes sooner after an answer was there already: no client can react as quickly.
+constexpr absl::Duration kPipelineGap = absl::Microseconds(5);
+
 }  // namespace
 
 struct ExecuteStream::Command {
@@ -41,6 +44,26 @@ void ExecuteStream::OnArrived() {
 }
 
 void ExecuteStream::OnRead(bool ok) {
+  if (ok) {
+    const absl::Time now = environment_.clock->Now();
+    absl::MutexLock lock(&mu_);
+    pipelined_ = writing_ || held_ || now - last_answer_time_ < kPipelineGap;
+  }
+  if (!ok || static_cast<int64_t>(message_.Length()) <= kMaxQuickBytes) {
+    handling_message_ = true;
+    HandleRead(ok);
+    handling_message_ = false;
+    return;
+  }
+  // No other message is read meanwhile, so that commands keep their order.
+  AddReference();
+  environment_.large_requests->Run([this] {
+    HandleRead(true);
+    Release();
+  });
+}
+
+void ExecuteStream::HandleRead(bool ok) {
   absl::Status status;
   if (ok) status = OnMessage();
   absl::MutexLock lock(&mu_);
@@ -155,7 +178,10 @@ absl::Status ExecuteStream::Submit(const std::shared_ptr<Command>& command) {
 
 void ExecuteStream::OnDone(const std::shared_ptr<Command>& command, Task& task) {
   absl::Status status = task.work.status;
-  if (status.ok() && command->resources != nullptr) status = command->resources->Intact();
+  if (command->resources != nullptr) {
+    status.Update(command->resources->Intact());
+    command->resources->EndWrites();
+  }
   auto* answer =
       google::protobuf::Arena::CreateMessage<v1::ExecuteStreamResponse>(&command->memory.arena());
   answer->set_message_id(command->request->message_id());
@@ -166,16 +192,19 @@ void ExecuteStream::OnDone(const std::shared_ptr<Command>& command, Task& task) 
   } else {
     EncodeStreamError(RenameForExecute(status, task.work), *answer->mutable_error());
   }
-  const absl::Duration duration = environment_.clock->Now() - command->arrival_time;
+  const absl::Time now = environment_.clock->Now();
+  const absl::Duration duration = now - command->arrival_time;
   environment_.stream_commands->OnReply(status, duration);
   if (IsSlowRequest(duration)) {
     LogSlowRequest(environment_.stream_commands->name(), status, duration, context_);
   }
   {
     absl::MutexLock lock(&mu_);
+    last_answer_time_ = now;
     in_flight_.erase(command->request->message_id());
     Queue(*answer);
-    Advance();
+    const bool inside_read = queue_.IsPollingThread() && handling_message_;
+    if (!inside_read) Advance();
   }
   Release();
 }
@@ -190,14 +219,9 @@ void ExecuteStream::Queue(const v1::ExecuteStreamResponse& answer) {
 }
 
 void ExecuteStream::Advance() {
-  if (!writing_ && !answers_.empty()) {
-    writing_ = Start(
-        [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { stream_.Write(answers_.front(), &written_); });
-    answers_.pop_front();
-    if (!writing_) environment_.stream_commands->OnGone();
-  }
-  const auto busy = static_cast<int32_t>(in_flight_.size() + answers_.size());
-  if (!reading_ && !no_more_reads_ && busy < kStreamCredits) {
+  // The write first: a read alone would send the peer its window in a packet of its own.
+  if (!writing_ && !answers_.empty() && !MayHold()) SendAnswers();
+  if (!reading_ && MayRead()) {
     reading_ = Start([this] { stream_.Read(&message_, &read_); });
   }
   if (no_more_reads_ && !ending_ && !writing_ && answers_.empty() && in_flight_.empty()) {
@@ -208,11 +232,55 @@ void ExecuteStream::Advance() {
   }
 }
 
+bool ExecuteStream::MayRead() const {
+  const auto busy = static_cast<int32_t>(in_flight_.size() + answers_.size());
+  return !no_more_reads_ && busy < kStreamCredits;
+}
+
+bool ExecuteStream::MayHold() {
+  const bool more_may_come =
+      pipelined_ && (reading_ || MayRead()) && answers_.size() < kMaxHeldAnswers;
+  if (!more_may_come || !queue_.IsPollingThread()) return false;
+  if (!held_) {
+    held_ = true;
+    AddReference();
+    queue_.CallWhenEmpty(this);
+  }
+  return true;
+}
+
+void ExecuteStream::OnQueueEmpty() {
+  {
+    absl::MutexLock lock(&mu_);
+    held_ = false;
+    if (!writing_ && !answers_.empty()) SendAnswers();
+  }
+  Release();
+}
+
+void ExecuteStream::SendAnswers() {
+  to_send_ = answers_.size();
+  WriteNext();
+}
+
+void ExecuteStream::WriteNext() {
+  --to_send_;
+  // The transport keeps what is followed by more, and sends it with the last.
+  grpc::WriteOptions options;
+  if (to_send_ > 0) options.set_buffer_hint();
+  writing_ = Start([this, &options]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    stream_.Write(answers_.front(), options, &written_);
+  });
+  answers_.pop_front();
+  if (!writing_) environment_.stream_commands->OnGone();
+}
+
 void ExecuteStream::OnWritten(bool ok) {
   environment_.stream_commands->OnGone();
   absl::MutexLock lock(&mu_);
   writing_ = false;
   if (!ok) no_more_reads_ = true;
+  if (ok && to_send_ > 0 && !answers_.empty()) return WriteNext();
   Advance();
 }
 

@@ -3,6 +3,11 @@
 // Flow control: a stream may have kStreamCredits commands in flight. The server reads no further
 // message while they are, so that a client which ignores its credits is held up by the transport,
 // and nothing grows without bound.
+//
+// Pipelining: when the next command is there before its client can have had the last answer,
+// answers are held until the queue has no event left, or kMaxHeldAnswers of them, and leave
+// together: the system calls of a write cost more than a small command. A client that waits for
+// each answer is never kept waiting.
 
 #ifndef WINNOW_SERVER_RPC_EXECUTE_STREAM_H_
 #define WINNOW_SERVER_RPC_EXECUTE_STREAM_H_
@@ -29,8 +34,9 @@
 namespace winnow::server {
 
 inline constexpr int32_t kStreamCredits = 64;
+inline constexpr size_t kMaxHeldAnswers = 8;
 
-class ExecuteStream final : public StreamCall {
+class ExecuteStream final : public StreamCall, private QueueIdler {
  public:
   ExecuteStream(RawIndexerService& service, ServerQueue& queue, RpcEnvironment& environment)
       : StreamCall(queue, environment), service_(service) {}
@@ -46,8 +52,12 @@ class ExecuteStream final : public StreamCall {
   void OnRead(bool ok);
   void OnWritten(bool ok);
   void OnFinished(bool /*ok*/) {}
+  // QueueIdler: answers are held no longer.
+  void OnQueueEmpty() override;
 
-  // Handle a message on the queue's thread. Not Ok: the stream breaks the protocol and ends with
+  // On the queue's thread, or for a large message on that of large requests; one at a time.
+  void HandleRead(bool ok);
+  // Handle a message. Not Ok: the stream breaks the protocol and ends with
   // that status.
   absl::Status OnMessage();
   absl::Status OnOpen(const v1::ExecuteStreamRequest& message);
@@ -62,6 +72,12 @@ class ExecuteStream final : public StreamCall {
 
   // Starts what can be started: the next write, the next read, the end.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MayRead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Leaves the answers there are for later, when more may come soon.
+  bool MayHold() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Sends all answers that there are now.
+  void SendAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   RawIndexerService& service_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&context_};
@@ -69,9 +85,12 @@ class ExecuteStream final : public StreamCall {
   Tag<ExecuteStream> read_{this, &ExecuteStream::OnRead};
   Tag<ExecuteStream> written_{this, &ExecuteStream::OnWritten};
   Tag<ExecuteStream> finished_{this, &ExecuteStream::OnFinished};
-  // Of the queue's thread.
+  // Of whoever handles a message.
   bool opened_ = false;
   std::string lease_id_;
+  // Of the queue's thread.
+  bool handling_message_ = false;  // HandleRead goes on when the message has been handled
+  bool held_ = false;              // waits for OnQueueEmpty
 
   absl::Mutex mu_;
   // Commands without an answer yet: their tasks, 0 while one is being submitted.
@@ -79,6 +98,10 @@ class ExecuteStream final : public StreamCall {
   std::deque<grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mu_);
   bool reading_ ABSL_GUARDED_BY(mu_) = false;
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
+  size_t to_send_ ABSL_GUARDED_BY(mu_) = 0;  // answers that leave with the write in flight
+  absl::Time last_answer_time_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  bool pipelined_ ABSL_GUARDED_BY(mu_) =
+      false;  // the last command was there before its client had the answer to the one before
   bool no_more_reads_ ABSL_GUARDED_BY(mu_) = false;  // half-closed, broken or over
   bool ending_ ABSL_GUARDED_BY(mu_) = false;         // Finish was started
   absl::Status outcome_ ABSL_GUARDED_BY(mu_);

@@ -1,6 +1,7 @@
 #include "server/rpc/request_resources.h"
 
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -45,6 +46,24 @@ absl::StatusOr<std::shared_ptr<Plan>> RequestResources::FindPlan(absl::string_vi
                           FindAs<Plan>(ledger_, lease_id_, field, id, ResourceKind::kPlan));
   Hold(plan);
   return plan;
+}
+
+absl::Status RequestResources::ClaimWrite(absl::string_view field, Buffer& buffer,
+                                          const StridedRegion& region) {
+  if (region.begin == region.end) return absl::OkStatus();
+  if (!buffer.write_claims().Claim(this, region)) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat(field, " names bytes that another request in flight writes; ",
+                                  "wait for its answer, or give each memory of its own"),
+                     {.reason = ErrorReason::kResourceBusy, .field = std::string(field)});
+  }
+  claimed_.push_back(&buffer);
+  return absl::OkStatus();
+}
+
+void RequestResources::EndWrites() {
+  for (Buffer* buffer : claimed_) buffer->write_claims().Release(this);
+  claimed_.clear();
 }
 
 absl::Status RequestResources::Intact() const {

@@ -24,13 +24,16 @@ namespace winnow::server {
 // Connections without a lease are flows of their own; their numbers never meet those of leases.
 inline constexpr int64_t kFirstConnectionFlow = int64_t{1} << 62;
 
-// Not thread-safe while it is filled; constant afterwards.
+// Not thread-safe while it is filled; but for EndWrites constant afterwards.
 class RequestResources {
  public:
   // LEASE_NOT_FOUND, LEASE_ENDED, or QUOTA_EXCEEDED for the lease's requests in flight. `ledger`
   // outlives it.
   static absl::StatusOr<std::shared_ptr<RequestResources>> Open(LeaseLedger& ledger,
                                                                 absl::string_view lease_id);
+  ~RequestResources() { EndWrites(); }
+  RequestResources(const RequestResources&) = delete;
+  RequestResources& operator=(const RequestResources&) = delete;
 
   // Errors name `field`.
   absl::StatusOr<std::shared_ptr<Buffer>> FindBuffer(absl::string_view field,
@@ -38,6 +41,12 @@ class RequestResources {
   absl::StatusOr<std::shared_ptr<PageTable>> FindPageTable(absl::string_view field,
                                                            const v1::ResourceId& id);
   absl::StatusOr<std::shared_ptr<Plan>> FindPlan(absl::string_view field, const v1::ResourceId& id);
+
+  // The request will write that region of `buffer`, one that FindBuffer gave. FailedPrecondition
+  // (RESOURCE_BUSY) when another request in flight writes into it.
+  absl::Status ClaimWrite(absl::string_view field, Buffer& buffer, const StridedRegion& region);
+  // Before the request is answered: then its client may have another one write there.
+  void EndWrites();
 
   // Keeps `owner` until the request is done.
   void Hold(std::shared_ptr<const void> owner) { held_.push_back(std::move(owner)); }
@@ -58,6 +67,7 @@ class RequestResources {
   LeaseUse use_;
   std::vector<std::shared_ptr<const void>> held_;
   std::vector<std::shared_ptr<Buffer>> buffers_;
+  std::vector<Buffer*> claimed_;  // of buffers_
 };
 
 }  // namespace winnow::server

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "server/backend/strided_region.h"
 #include "server/rpc/request_scope.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -77,6 +78,10 @@ absl::Status RequestScope::StoredOutput(const v1::OutputTarget& target, const Ou
   if (!fits.ok()) return WithFieldPrefix("buffer.", fits);
   output.placement = OutputRef::Placement::kDevice;
   output.data = buffer->data() + target.buffer().offset_bytes();
+  const int64_t stride = shape.rows > 1 ? output.row_stride : shape.columns;
+  WINNOW_RETURN_IF_ERROR(resources->ClaimWrite(
+      "buffer", *buffer,
+      MakeStridedRegion(output.data, shape.rows, shape.columns, stride, shape.dtype)));
   return absl::OkStatus();
 }
 

@@ -13,6 +13,7 @@
 #include "server/backend/backend.h"
 #include "server/base/clock.h"
 #include "server/base/metrics.h"
+#include "server/base/worker_thread.h"
 #include "server/batching/scheduler.h"
 #include "server/resources/descriptor_inbox.h"
 #include "server/resources/lease_ledger.h"
@@ -39,6 +40,8 @@ struct RpcEnvironment {
   ErrorJournal* journal = nullptr;      // may be null: failures are only counted
   RpcMeter* stream_commands = nullptr;  // of ExecuteStream; set by the RPC server
   StageMeter* stream_stages = nullptr;  // likewise
+  // Parses and submits requests of more than kMaxQuickBytes; set by the RPC server.
+  WorkerThread* large_requests = nullptr;
   DecodeLimits limits;
 
   // For GetServerInfo.

@@ -139,11 +139,20 @@ class QueuedMethod final : public RpcMethod {
         stages_(this->name(), *environment.metrics) {}
 
   void Serve(UnaryCall& call) override {
+    if (static_cast<int64_t>(call.request().Length()) <= kMaxQuickBytes) return ServeHere(call);
+    call.Keep();
+    environment().large_requests->Run([this, &call] {
+      ServeHere(call);
+      call.Release();
+    });
+  }
+
+ private:
+  void ServeHere(UnaryCall& call) {
     const absl::Status status = Submit(call);
     if (!status.ok()) call.Finish(status, {});
   }
 
- private:
   // Not Ok: the call is still to be finished.
   absl::Status Submit(UnaryCall& call) {
     // Shared, because the item keeps the request alive and the reply is made beside it.
@@ -173,7 +182,10 @@ class QueuedMethod final : public RpcMethod {
     task->deadline = call.deadline();
     task->done = [this, &call, memory = std::move(memory),
                   resources = std::move(resources)](std::unique_ptr<Task> done) {
-      if (resources != nullptr) done->work.status.Update(resources->Intact());
+      if (resources != nullptr) {
+        done->work.status.Update(resources->Intact());
+        resources->EndWrites();
+      }
       Reply(call, done->work, memory->arena());
     };
     const absl::StatusOr<TaskId> id = environment().scheduler->Submit(task);

@@ -111,6 +111,9 @@ class RpcServerImpl final : public RpcServer {
       queue->queue->Shutdown();
     }
     for (std::thread& thread : threads_) thread.join();
+    // What they still have finds its queue closed.
+    large_requests_.reset();
+    worker_.reset();
     server_.reset();
   }
 
@@ -153,8 +156,9 @@ class RpcServerImpl final : public RpcServer {
   void Serve() {
     environment_.stream_commands = &stream_commands_;
     environment_.stream_stages = &stream_stages_;
+    environment_.large_requests = large_requests_.get();
     methods_ = MakeIndexerMethods(indexer_service_, environment_);
-    for (auto& method : MakeMemoryMethods(memory_service_, environment_, worker_)) {
+    for (auto& method : MakeMemoryMethods(memory_service_, environment_, *worker_)) {
       methods_.push_back(std::move(method));
     }
     for (auto& method : MakeAdminMethods(admin_service_, environment_, meters_)) {
@@ -165,7 +169,7 @@ class RpcServerImpl final : public RpcServer {
     for (auto& queue : queues_) {
       for (int i = 0; i < kCallsAhead; ++i) PostAll(*queue);
       ByteStreamCall::Post(other_methods_, *queue, health_);
-      threads_.emplace_back([&queue = *queue->queue] { Poll(queue); });
+      threads_.emplace_back([&queue = *queue] { queue.Poll(); });
     }
   }
 
@@ -175,12 +179,6 @@ class RpcServerImpl final : public RpcServer {
     PostStream<LeaseStream>(lease_service_, queue, environment_);
     PostStream<WriteBufferStream>(memory_service_, queue, environment_);
     PostStream<ReadBufferStream>(memory_service_, queue, environment_);
-  }
-
-  static void Poll(grpc::ServerCompletionQueue& queue) {
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue.Next(&tag, &ok)) static_cast<CompletionTag*>(tag)->OnEvent(ok);
   }
 
   int64_t InFlight() const {
@@ -217,7 +215,9 @@ class RpcServerImpl final : public RpcServer {
   HealthBoard health_{
       {v1::IndexerService::service_full_name(), v1::LeaseService::service_full_name(),
        v1::MemoryService::service_full_name(), v1::AdminService::service_full_name()}};
-  WorkerThread worker_;  // for calls that fill memory
+  // For calls that fill memory, and for those that take long to parse.
+  std::unique_ptr<WorkerThread> worker_ = std::make_unique<WorkerThread>();
+  std::unique_ptr<WorkerThread> large_requests_ = std::make_unique<WorkerThread>();
   RpcMeter stream_commands_;
   StageMeter stream_stages_;
   std::vector<const RpcMeter*> meters_;

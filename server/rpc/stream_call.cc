@@ -1,8 +1,6 @@
 #include "server/rpc/stream_call.h"
 
-#include <functional>
-
-#include "server/rpc/request_resources.h"
+#include "server/rpc/connection_flow.h"
 
 namespace winnow::server {
 
@@ -53,9 +51,6 @@ void StreamCall::Release() {
   if (last) delete this;
 }
 
-int64_t StreamCall::connection_flow() const {
-  const size_t hash = std::hash<std::string>{}(context_.peer());
-  return static_cast<int64_t>(hash % kFirstConnectionFlow) + kFirstConnectionFlow;
-}
+int64_t StreamCall::connection_flow() { return ConnectionFlow(context_.c_call()); }
 
 }  // namespace winnow::server

@@ -55,7 +55,7 @@ class StreamCall {
   void Release();
 
   std::string peer() const { return context_.peer(); }
-  int64_t connection_flow() const;
+  int64_t connection_flow();
 
   ServerQueue& queue_;
   RpcEnvironment& environment_;

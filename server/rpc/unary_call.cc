@@ -1,10 +1,8 @@
 #include "server/rpc/unary_call.h"
 
 #include <chrono>
-#include <functional>
-#include <string_view>
 
-#include "server/rpc/request_resources.h"
+#include "server/rpc/connection_flow.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_method.h"
 #include "server/rpc/slow_request_log.h"
@@ -34,21 +32,22 @@ void UnaryCall::Post(RpcMethod& method, ServerQueue& queue, RpcEnvironment& envi
                     &call->arrived_);
 }
 
-int64_t UnaryCall::flow_id() const {
-  const size_t hash = std::hash<std::string>{}(context_.peer());
-  return static_cast<int64_t>(hash % kFirstConnectionFlow) + kFirstConnectionFlow;
-}
+int64_t UnaryCall::flow_id() { return ConnectionFlow(context_.c_call()); }
 
 void UnaryCall::OnArrived(bool ok) {
   if (!ok) {  // The server shuts down; no other event follows.
     delete this;
     return;
   }
-  Post(method_, queue_, environment_);
+  RpcMethod& method = method_;
+  ServerQueue& queue = queue_;
+  RpcEnvironment& environment = environment_;
   arrival_time_ = environment_.clock->Now();
   deadline_ = DeadlineOnClock(context_.deadline(), arrival_time_);
   method_.OnArrival();
   method_.Serve(*this);
+  // After the call has been served, which waits for nobody; others are asked for already.
+  Post(method, queue, environment);
 }
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
@@ -69,10 +68,17 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
 void UnaryCall::OnDone(bool /*ok*/) {
   // A task past its deadline is expired by the scheduler, which says so; only a caller that went
   // away cancels.
-  if (task_.has_value() && context_.IsCancelled() && environment_.clock->Now() < deadline_) {
-    environment_.scheduler->Cancel(*task_);
+  if (context_.IsCancelled() && environment_.clock->Now() < deadline_) {
+    cancelled_ = true;
+    if (const TaskId task = task_; task != 0) environment_.scheduler->Cancel(task);
   }
   Release();
+}
+
+void UnaryCall::SetTask(TaskId task) {
+  task_ = task;
+  // Either this sees that the caller went away meanwhile, or OnDone sees the task.
+  if (cancelled_) environment_.scheduler->Cancel(task);
 }
 
 void UnaryCall::OnFinished(bool /*ok*/) {

@@ -7,39 +7,20 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "grpcpp/completion_queue.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/async_unary_call.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/batching/scheduler.h"
+#include "server/rpc/server_queue.h"
 
 namespace winnow::server {
 
 class RpcMethod;
 struct RpcEnvironment;
-
-// What a completion queue gives back when something happened.
-class CompletionTag {
- public:
-  virtual ~CompletionTag() = default;
-  virtual void OnEvent(bool ok) = 0;
-};
-
-// A completion queue that one thread polls. Operations are started on it with the lock held shared,
-// until it is closed.
-struct ServerQueue {
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  absl::Mutex mu;
-  bool closed ABSL_GUARDED_BY(mu) = false;
-};
 
 // Thread safety: events arrive on the queue's thread, where the method's Serve runs; Finish may be
 // called from any thread, once.
@@ -53,11 +34,16 @@ class UnaryCall {
   // On the server's clock; InfiniteFuture when the caller set none.
   absl::Time deadline() const { return deadline_; }
   // Equal for calls of one connection.
-  int64_t flow_id() const;
+  int64_t flow_id();
 
-  // Names the queued task, so that cancelling the call cancels it. On the queue's thread, before
-  // Serve returns.
-  void SetTask(TaskId task) { task_ = task; }
+  // Names the queued task, so that cancelling the call cancels it. While Serve runs, or the call is
+  // kept.
+  void SetTask(TaskId task);
+
+  // Keeps the call after Serve has returned and after Finish, until Release: for a thread that
+  // serves it in Serve's stead.
+  void Keep() { events_to_come_.fetch_add(1, std::memory_order_relaxed); }
+  void Release();
 
   // Sends the reply when `status` is Ok and the error otherwise. The call must not be touched
   // afterwards.
@@ -76,7 +62,6 @@ class UnaryCall {
   void OnArrived(bool ok);
   void OnDone(bool ok);
   void OnFinished(bool ok);
-  void Release();
 
   RpcMethod& method_;
   ServerQueue& queue_;
@@ -89,7 +74,8 @@ class UnaryCall {
   Tag finished_{this, &UnaryCall::OnFinished};
   absl::Time arrival_time_;
   absl::Time deadline_ = absl::InfiniteFuture();
-  std::optional<TaskId> task_;
+  std::atomic<TaskId> task_{0};         // 0: none yet
+  std::atomic<bool> cancelled_{false};  // by a caller that went away
   std::atomic<int> events_to_come_{2};  // done and finished
 };
 

@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/backend/backend.h"
+#include "server/backend/work_key.h"
 #include "server/backend/work_shape.h"
 #include "server/batching/scheduler.h"
 #include "winnow/kernels/error.h"
@@ -23,7 +24,10 @@ namespace winnow::server {
 class HoldingScheduler final : public Scheduler {
  public:
   absl::StatusOr<TaskId> Submit(std::unique_ptr<Task>& task) override {
-    absl::MutexLock lock(&mu_);
+    const bool large = CostOf(task->work).host_bytes > 500'000;
+    const auto open = [this, large]()
+                          ABSL_SHARED_LOCKS_REQUIRED(mu_) { return !large || !holds_large_; };
+    absl::MutexLock lock(&mu_, absl::Condition(&open));
     if (!refusal_.ok()) return refusal_;
     tasks_[++last_id_] = std::move(task);
     return last_id_;
@@ -58,6 +62,12 @@ class HoldingScheduler final : public Scheduler {
   void RefuseWith(absl::Status status) {
     absl::MutexLock lock(&mu_);
     refusal_ = std::move(status);
+  }
+
+  // While true, Submit does not return for tasks of more than 500,000 bytes.
+  void HoldLargeSubmits(bool hold) {
+    absl::MutexLock lock(&mu_);
+    holds_large_ = hold;
   }
 
   // Waits for a task and takes it.
@@ -120,6 +130,7 @@ class HoldingScheduler final : public Scheduler {
   TaskId last_id_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t cancelled_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status refusal_ ABSL_GUARDED_BY(mu_);
+  bool holds_large_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // Describes a device and plans; executes nothing.

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
+#include "server/rpc/message_bytes.h"
+#include "server/rpc/request_resources.h"
 #include "server/rpc/status_mapping.h"
 #include "tests/server/rpc/fake_services.h"
 #include "tests/testing/requests.h"
@@ -94,6 +97,7 @@ class RpcServerTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<v1::IndexerService::Stub> indexer_;
   std::unique_ptr<v1::AdminService::Stub> admin_;
+  std::vector<std::unique_ptr<v1::IndexerService::Stub>> connections_;
 };
 
 TEST_F(RpcServerTest, OutputsOfTheTaskComeBackInTheReply) {
@@ -130,6 +134,51 @@ TEST_F(RpcServerTest, CallsOfOneConnectionShareAFlow) {
   HoldingScheduler::FinishOk(std::move(second_task));
   first->thread.join();
   second->thread.join();
+}
+
+TEST_F(RpcServerTest, ConnectionsOnOneUnixSocketAreFlowsOfTheirOwn) {
+  std::set<int64_t> flows;
+  for (int connection = 0; connection < 4; ++connection) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    connections_.push_back(v1::IndexerService::NewStub(
+        grpc::CreateCustomChannel(socket_, grpc::InsecureChannelCredentials(), arguments)));
+    std::thread call([&] {
+      v1::TopKResponse response;
+      connections_.back()->TopK(Context().get(), testing::GoodTopK(), &response);
+    });
+    auto task = scheduler_.AwaitTask();
+    EXPECT_GE(task->flow_id, kFirstConnectionFlow);
+    flows.insert(task->flow_id);
+    HoldingScheduler::FinishOk(std::move(task));
+    call.join();
+  }
+  EXPECT_EQ(flows.size(), 4u);
+}
+
+TEST_F(RpcServerTest, ALargeRequestHoldsUpNoOtherWhileItIsParsedAndSubmitted) {
+  v1::TopKRequest request;
+  // Above kMaxQuickBytes with the rest of the message, and just within the inline limit.
+  *request.mutable_step()->mutable_scores() =
+      testing::FloatTensor(1, 262'142, std::vector<float>(262'142, 1));
+  *request.mutable_step()->mutable_lengths() = testing::Int32Vector({262'142});
+  request.mutable_step()->set_k(1);
+  testing::WantInline(request.mutable_step()->mutable_indices());
+  ASSERT_GT(static_cast<int64_t>(request.ByteSizeLong()), kMaxQuickBytes);
+  scheduler_.HoldLargeSubmits(true);
+  grpc::Status large_status;
+  std::thread large([&] {
+    v1::TopKResponse response;
+    large_status = indexer_->TopK(Context().get(), request, &response);
+  });
+  auto small = StartTopK();
+  HoldingScheduler::FinishOk(scheduler_.AwaitTask());
+  small->thread.join();
+  EXPECT_TRUE(small->status.ok());
+  scheduler_.HoldLargeSubmits(false);
+  HoldingScheduler::FinishOk(scheduler_.AwaitTask());
+  large.join();
+  EXPECT_TRUE(large_status.ok()) << large_status.error_message();
 }
 
 TEST_F(RpcServerTest, AnErrorOfTheTaskComesBackWithItsDetailAndTheFieldOfTheRequest) {
