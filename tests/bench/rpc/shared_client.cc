@@ -1,0 +1,76 @@
+#include "tests/bench/rpc/shared_client.h"
+
+#include <grpcpp/create_channel.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "server/resources/descriptor_socket.h"
+#include "tests/integration/server_process.h"
+#include "tests/testing/requests.h"
+
+namespace winnow::testing {
+namespace {
+
+std::shared_ptr<grpc::Channel> OwnChannel(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  // Clients are processes of their own: no connection is shared.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+void BenchFails(const std::string& what) {
+  std::fprintf(stderr, "bench: %s\n", what.c_str());
+  std::exit(1);
+}
+
+double QuantileOf(std::vector<double>& values, double quantile) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(quantile * static_cast<double>(values.size() - 1))];
+}
+
+SharedClient::SharedClient(const std::string& target, int32_t rows, int32_t columns, Random& random)
+    : rows_(rows),
+      columns_(columns),
+      session_(std::make_unique<LeaseSession>(OwnChannel(target), v1::OpenLeaseRequest())) {
+  if (!session_->opened()) BenchFails("no lease");
+  const int64_t bytes = int64_t{rows} * columns * 4;
+  const server::UniqueFd memory(memfd_create("scores", MFD_CLOEXEC));
+  if (ftruncate(memory.get(), bytes) != 0) BenchFails("no shared memory");
+  scores_ = static_cast<float*>(
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
+  for (int64_t i = 0; i < int64_t{rows} * columns; ++i) scores_[i] = random.Normal();
+  const auto token = server::SendDescriptor(session_->grant().descriptor_socket_path(),
+                                            session_->id(), memory.get(), absl::Seconds(10));
+  if (!token.ok()) BenchFails("no descriptor: " + std::string(token.status().message()));
+  v1::ImportBufferRequest import;
+  import.set_lease_id(session_->id());
+  import.set_import_token(*token);
+  import.set_size_bytes(bytes);
+  import.set_read_only(true);
+  v1::ImportBufferResponse imported;
+  const grpc::Status status = session_->memory().ImportBuffer(Patient().get(), import, &imported);
+  if (!status.ok()) BenchFails(status.error_message());
+  buffer_ = imported.buffer();
+}
+
+SharedClient::~SharedClient() { munmap(scores_, int64_t{rows_} * columns_ * 4); }
+
+v1::TopKRequest SharedClient::TopK(int32_t k) const {
+  v1::TopKRequest request;
+  request.set_lease_id(session_->id());
+  v1::TopKStep& step = *request.mutable_step();
+  *step.mutable_scores() = BufferTensor(v1::DATA_TYPE_FLOAT32, rows_, columns_, buffer_);
+  *step.mutable_lengths() = Int32Vector(std::vector<int32_t>(rows_, columns_));
+  step.set_k(k);
+  step.set_deterministic(true);
+  WantInline(step.mutable_indices());
+  return request;
+}
+
+}  // namespace winnow::testing

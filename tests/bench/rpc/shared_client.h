@@ -1,0 +1,46 @@
+// A client with a lease and score rows in shared memory, for the benches of whole servers.
+
+#ifndef WINNOW_TESTS_BENCH_RPC_SHARED_CLIENT_H_
+#define WINNOW_TESTS_BENCH_RPC_SHARED_CLIENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/integration/lease_session.h"
+#include "tests/testing/random.h"
+#include "winnow/v1/indexer_service.grpc.pb.h"
+
+namespace winnow::testing {
+
+// Ends the process with a message.
+[[noreturn]] void BenchFails(const std::string& what);
+
+// The value at a quantile; sorts the values.
+double QuantileOf(std::vector<double>& values, double quantile);
+
+// Float32 scores [rows, columns] in memory that the server has imported. Ends the process when
+// that fails. Thread safety: none.
+class SharedClient {
+ public:
+  SharedClient(const std::string& target, int32_t rows, int32_t columns, Random& random);
+  ~SharedClient();
+  SharedClient(const SharedClient&) = delete;
+  SharedClient& operator=(const SharedClient&) = delete;
+
+  float* scores() { return scores_; }
+  // TopK of all rows, deterministic, indices inline.
+  v1::TopKRequest TopK(int32_t k) const;
+  v1::IndexerService::Stub& indexer() { return session_->indexer(); }
+
+ private:
+  const int32_t rows_, columns_;
+  std::unique_ptr<LeaseSession> session_;
+  float* scores_ = nullptr;
+  v1::ResourceId buffer_;
+};
+
+}  // namespace winnow::testing
+
+#endif  // WINNOW_TESTS_BENCH_RPC_SHARED_CLIENT_H_
