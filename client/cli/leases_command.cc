@@ -112,8 +112,8 @@ void AddLeasesCommand(CLI::App& root, Commands& commands) {
       "  winnow leases end 3 --message 'maintenance'\n"
       "Memory counts against the quota of a lease; a waiting lease has lost its client and ends\n"
       "by itself when its grace is over.\n");
-  CLI::App* end = command->add_subcommand(
-      "end", "End a lease: drop its queued work, free its memory, tell its client");
+  CLI::App* end =
+      command->add_subcommand("end", "End a lease: drop its queued work, free its memory");
   end->add_option("number", options->number, "The lease's number, as 'winnow leases' shows it")
       ->type_name("NUMBER")
       ->transform(WholeNumber(1, std::numeric_limits<int64_t>::max()))
