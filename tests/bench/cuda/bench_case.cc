@@ -105,6 +105,30 @@ void AddPublish(std::vector<BenchCase>& cases) {
   }
 }
 
+// One shape of each dtype that fills the device once, for a profiler.
+void AddProfile(std::vector<BenchCase>& cases) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const int32_t columns : {8 * kKibi, 128 * kKibi}) {
+      cases.push_back({.dtype = dtype, .rows = 132, .columns = columns, .brief = true});
+    }
+  }
+}
+
+// Every shape of the groups that check entries, cold and chained: to be timed many times over in
+// two builds.
+void AddChecks(std::vector<BenchCase>& cases) {
+  std::vector<BenchCase> all;
+  AddTopK(all);
+  AddBfloat16(all);
+  AddRagged(all);
+  AddBlocks(all);
+  for (BenchCase& bench_case : all) {
+    if (bench_case.cache != Cache::kCold || !bench_case.chained) continue;
+    bench_case.brief = true;
+    cases.push_back(bench_case);
+  }
+}
+
 // Bytes of a row's page table that the block slots of `k` sorted ids need: memory moves 32 at a
 // time, eight page ids, and an id that shares a sector with its neighbour costs nothing more.
 int64_t PageSectorBytes(const BenchCase& bench_case) {
@@ -178,6 +202,8 @@ std::vector<BenchCase> MakeCases(const std::string& group, bool quick) {
   if (wanted("ragged")) AddRagged(cases);
   if (wanted("data")) AddData(cases);
   if (wanted("publish")) AddPublish(cases);
+  if (group == "profile") AddProfile(cases);
+  if (group == "checks") AddChecks(cases);
   if (!quick) return cases;
   std::vector<BenchCase> few;
   for (size_t i = 0; i < cases.size(); i += 10) few.push_back(cases[i]);

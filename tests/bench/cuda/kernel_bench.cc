@@ -1,7 +1,8 @@
 // Times the operations of the CUDA device and prints one CSV line a case, beside the floor that the
 // same run measured. README.md in tests/bench says how and what is left out.
 //
-//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish|sweep] [--quick] [--ordinal=N]
+//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish|sweep|profile|checks] [--quick]
+//   [--ordinal=N]
 
 #include <cstdio>
 #include <string>

@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(\S+)'")
+PROPERTIES = re.compile(r"Function properties for (\S+)")
 FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers")
 SHARED = re.compile(r"(\d+) bytes smem")
@@ -31,17 +32,25 @@ def demangle(names):
 
 
 def kernels_of(report):
-    """Yields (name, stack, stores, loads, registers, shared) from what ptxas printed."""
-    name = frame = None
+    """Yields (name, stack, stores, loads, registers, shared) from what ptxas printed: kernels, then the functions that
+    they call, of which it tells no registers."""
+    entry = name = None
+    frames, kernels = {}, set()
     for line in report.splitlines():
         if match := ENTRY.search(line):
-            name, frame = match.group(1), (0, 0, 0)
+            entry = name = match.group(1)
+        elif match := PROPERTIES.search(line):
+            name = match.group(1)
         elif (match := FRAME.search(line)) and name:
-            frame = tuple(int(group) for group in match.groups())
-        elif (match := USED.search(line)) and name:
+            frames[name] = tuple(int(group) for group in match.groups())
+        elif (match := USED.search(line)) and entry:
             shared = SHARED.search(line)
-            yield (name, *frame, int(match.group(1)), int(shared.group(1)) if shared else 0)
-            name = None
+            kernels.add(entry)
+            yield (entry, *frames.get(entry, (0, 0, 0)), int(match.group(1)), int(shared.group(1)) if shared else 0)
+            entry = None
+    for name, frame in frames.items():
+        if name not in kernels and "winnow" in name:
+            yield (name, *frame, 0, 0)
 
 
 def compile_verbose(args, source):
