@@ -127,6 +127,77 @@ class ClientRecoveryTest : public ::testing::TestWithParam<bool> {
     return slots;
   }
 
+  // Row 1 of the table is {4, -1, 1, 2, 3} after three restarts.
+  static void ExpectLastPageOfRowOne(const Lease& lease, const SharedBuffer& memory,
+                                     const PageTable& table) {
+    const std::vector<int32_t> second_row = {1};
+    const std::vector<int32_t> starts = {2 * kPageSize};
+    const std::vector<int32_t> three_pages = {3 * kPageSize};
+    TopKRequest rest = {.scores = memory.AsMatrix(DType::kFloat32, 1, kColumns),
+                        .lengths = Int32Column(three_pages),
+                        .k = 1,
+                        .row_starts = Int32Column(starts),
+                        .page_table = table.View(Int32Column(second_row)),
+                        .slots = Placement::kInline};
+    const auto kept = lease.client().TopK(rest);
+    ASSERT_OK(kept);
+    const int32_t position = kept->indices.row<int32_t>(0)[0];
+    EXPECT_EQ(kept->slots.row<int32_t>(0)[0],
+              (position / kPageSize - 1) * kPageSize + position % kPageSize);
+  }
+  // What an operation writes into a buffer whose contents were lost may be read; the rest after
+  // AcceptLoss.
+  void ExpectWrittenPartIsReadable(const Lease& lease, const Buffer& buffer,
+                                   const TopKRequest& request) const {
+    TopKRequest to_buffer = request;
+    to_buffer.indices = buffer.AsOutput(kColumns * sizeof(float));
+    ASSERT_OK(lease.client().TopK(to_buffer));
+    std::vector<int32_t> indices(kK);
+    ASSERT_OK(buffer.ReadElements<int32_t>(kColumns * sizeof(float), absl::MakeSpan(indices)));
+    EXPECT_EQ(indices, Best(scores_));
+    EXPECT_TRUE(IsContentsLost(
+        buffer.ReadElements<int32_t>(kColumns * sizeof(float) + 4, absl::MakeSpan(indices))));
+    buffer.AcceptLoss();
+    EXPECT_FALSE(buffer.contents_lost());
+    ASSERT_OK(buffer.ReadElements<int32_t>(kColumns * sizeof(float) + 4, absl::MakeSpan(indices)));
+    EXPECT_EQ(indices.back(), 0);
+  }
+  // Client number `c` calls and updates until `done`, counting right results.
+  void Work(int c, const std::atomic<bool>& done, std::atomic<int64_t>& results) {
+    const auto lease = server_.Connect(GetParam()).OpenLease();
+    ASSERT_OK(lease);
+    const auto memory = lease->ShareMemory(kColumns * sizeof(float));
+    ASSERT_OK(memory);
+    const auto table = lease->CreatePageTable(
+        {.rows = 1, .columns = kColumns / kPageSize, .page_size = kPageSize});
+    ASSERT_OK(table);
+    std::vector<int32_t> mine = pages_;
+    for (int32_t& page : mine) page += c;
+    ASSERT_OK(table->Append(0, mine));
+    std::vector<float> scores = scores_;
+    std::rotate(scores.begin(), scores.begin() + 100 * c + 1, scores.end());
+    std::copy(scores.begin(), scores.end(), memory->elements<float>().begin());
+    const std::vector<int32_t> best = Best(scores);
+    TopKRequest request = Request(memory->AsMatrix(DType::kFloat32, 1, kColumns));
+    request.page_table = table->View();
+    request.slots = Placement::kInline;
+    // Bounded, should a restart fail.
+    for (int call = 0; call < 100'000 && !done; ++call) {
+      const auto result = lease->client().TopK(request);
+      ASSERT_OK(result);
+      ASSERT_THAT(result->indices.row<int32_t>(0), ElementsAreArray(best));
+      ASSERT_EQ(result->slots.row<int32_t>(0)[0],
+                mine[best[0] / kPageSize] * kPageSize + best[0] % kPageSize);
+      // The same page again: an update that was applied twice would show as a version too many.
+      const int64_t before = table->version();
+      const auto version =
+          table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {mine[0]}}}});
+      ASSERT_OK(version);
+      ASSERT_EQ(*version, before + 1);
+      ++results;
+    }
+  }
+
   std::vector<float> scores_;
   std::vector<int32_t> pages_;
   const std::vector<int32_t> lengths_ = {kColumns};
@@ -173,21 +244,7 @@ TEST_P(ClientRecoveryTest, EverythingTheClientKnowsComesBack) {
     EXPECT_TRUE(event->lost.empty());
     EXPECT_TRUE(event->failed.empty());
   }
-  // Row 1 is {4, -1, 1, 2, 3}: one more position than it has pages fails, the last it has is there.
-  const std::vector<int32_t> second_row = {1};
-  const std::vector<int32_t> starts = {2 * kPageSize};
-  const std::vector<int32_t> three_pages = {3 * kPageSize};
-  TopKRequest rest = {.scores = memory->AsMatrix(DType::kFloat32, 1, kColumns),
-                      .lengths = Int32Column(three_pages),
-                      .k = 1,
-                      .row_starts = Int32Column(starts),
-                      .page_table = table->View(Int32Column(second_row)),
-                      .slots = Placement::kInline};
-  const auto kept = lease->client().TopK(rest);
-  ASSERT_OK(kept);
-  const int32_t position = kept->indices.row<int32_t>(0)[0];
-  EXPECT_EQ(kept->slots.row<int32_t>(0)[0],
-            (position / kPageSize - 1) * kPageSize + position % kPageSize);
+  ExpectLastPageOfRowOne(*lease, *memory, *table);
 }
 
 TEST_P(ClientRecoveryTest, ContentsThatAreLostAreSaidToBe) {
@@ -222,19 +279,7 @@ TEST_P(ClientRecoveryTest, ContentsThatAreLostAreSaidToBe) {
   EXPECT_THAT(result->indices.row<int32_t>(0), ElementsAreArray(Best(scores_)));
   EXPECT_TRUE(buffer->contents_lost());
 
-  // What an operation writes may be read.
-  TopKRequest to_buffer = request;
-  to_buffer.indices = buffer->AsOutput(kColumns * sizeof(float));
-  ASSERT_OK(lease->client().TopK(to_buffer));
-  std::vector<int32_t> indices(kK);
-  ASSERT_OK(buffer->ReadElements<int32_t>(kColumns * sizeof(float), absl::MakeSpan(indices)));
-  EXPECT_EQ(indices, Best(scores_));
-  EXPECT_TRUE(IsContentsLost(
-      buffer->ReadElements<int32_t>(kColumns * sizeof(float) + 4, absl::MakeSpan(indices))));
-  buffer->AcceptLoss();
-  EXPECT_FALSE(buffer->contents_lost());
-  ASSERT_OK(buffer->ReadElements<int32_t>(kColumns * sizeof(float) + 4, absl::MakeSpan(indices)));
-  EXPECT_EQ(indices.back(), 0);
+  ExpectWrittenPartIsReadable(*lease, *buffer, request);
 }
 
 TEST_P(ClientRecoveryTest, CallsMadeWhileTheServerIsAwayWaitForIt) {
@@ -293,38 +338,7 @@ TEST_P(ClientRecoveryTest, ClientsUnderLoadSeeOnlyRightResults) {
   for (int c = 0; c < kClients; ++c) {
     clients.emplace_back([&, c] {
       const absl::Cleanup stopped = [&] { --working; };
-      const auto lease = server_.Connect(GetParam()).OpenLease();
-      ASSERT_OK(lease);
-      const auto memory = lease->ShareMemory(kColumns * sizeof(float));
-      ASSERT_OK(memory);
-      const auto table = lease->CreatePageTable(
-          {.rows = 1, .columns = kColumns / kPageSize, .page_size = kPageSize});
-      ASSERT_OK(table);
-      std::vector<int32_t> mine = pages_;
-      for (int32_t& page : mine) page += c;
-      ASSERT_OK(table->Append(0, mine));
-      std::vector<float> scores = scores_;
-      std::rotate(scores.begin(), scores.begin() + 100 * c + 1, scores.end());
-      std::copy(scores.begin(), scores.end(), memory->elements<float>().begin());
-      const std::vector<int32_t> best = Best(scores);
-      TopKRequest request = Request(memory->AsMatrix(DType::kFloat32, 1, kColumns));
-      request.page_table = table->View();
-      request.slots = Placement::kInline;
-      // Bounded, should a restart fail.
-      for (int call = 0; call < 100'000 && !done; ++call) {
-        const auto result = lease->client().TopK(request);
-        ASSERT_OK(result);
-        ASSERT_THAT(result->indices.row<int32_t>(0), ElementsAreArray(best));
-        ASSERT_EQ(result->slots.row<int32_t>(0)[0],
-                  mine[best[0] / kPageSize] * kPageSize + best[0] % kPageSize);
-        // The same page again: an update that was applied twice would show as a version too many.
-        const int64_t before = table->version();
-        const auto version =
-            table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {mine[0]}}}});
-        ASSERT_OK(version);
-        ASSERT_EQ(*version, before + 1);
-        ++results;
-      }
+      Work(c, done, results);
     });
   }
   for (int restart = 0; restart < kRestarts; ++restart) {

@@ -93,6 +93,21 @@ TEST_P(ClientResumeTest, ALeaseWithoutAGraceSaysWhatItLost) {
   EXPECT_TRUE(IsContentsLost(lost.status())) << lost.status();
 }
 
+// The server's table has every entry once and in order: entry i is page i.
+void ExpectEntriesInOrder(const Lease& lease, const PageTable& table, int64_t updates) {
+  std::vector<float> scores(2 * updates);
+  std::iota(scores.begin(), scores.end(), 0.0f);
+  const std::vector<int32_t> lengths = {static_cast<int32_t>(2 * updates)};
+  const auto slots = lease.client().TopK({.scores = Float32Matrix(scores.data(), 1, 2 * updates),
+                                          .lengths = Int32Column(lengths),
+                                          .k = 16,
+                                          .page_table = table.View(),
+                                          .order = Order::kScore,
+                                          .slots = Placement::kInline});
+  ASSERT_OK(slots);
+  for (int32_t i = 0; i < 16; ++i) EXPECT_EQ(slots->slots.row<int32_t>(0)[i], 2 * updates - 1 - i);
+}
+
 TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
   const Client client = Connect();
   std::optional<Lease> lease = *client.OpenLease({.resume_grace = absl::Seconds(60)});
@@ -118,18 +133,7 @@ TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
   }
   cutter.join();
   EXPECT_GT(updates, 15);
-  // The server's table has every entry once and in order: entry i is page i.
-  std::vector<float> scores(2 * updates);
-  std::iota(scores.begin(), scores.end(), 0.0f);
-  const std::vector<int32_t> lengths = {static_cast<int32_t>(2 * updates)};
-  const auto slots = lease->client().TopK({.scores = Float32Matrix(scores.data(), 1, 2 * updates),
-                                           .lengths = Int32Column(lengths),
-                                           .k = 16,
-                                           .page_table = table->View(),
-                                           .order = Order::kScore,
-                                           .slots = Placement::kInline});
-  ASSERT_OK(slots);
-  for (int32_t i = 0; i < 16; ++i) EXPECT_EQ(slots->slots.row<int32_t>(0)[i], 2 * updates - 1 - i);
+  ExpectEntriesInOrder(*lease, *table, updates);
   ASSERT_OK(table->Release());
   const auto leases = client.ListLeases();
   ASSERT_OK(leases);
