@@ -132,8 +132,10 @@ class ServerImpl final : public Server {
     lease_streams_.SendDraining(timeout);
     scheduler_->Drain(environment_.clock->Now() + timeout);
     ledger_->Close("the server is draining");
-    rpc_->AwaitReplies(absl::Now() + kReplyTimeout);
     gate_ = nullptr;
+    const absl::Time last_reply = absl::Now() + kReplyTimeout;
+    rpc_->AwaitReplies(last_reply);
+    rpc_->AwaitQuiet(last_reply);
     rpc_->Stop();
     http_ = nullptr;  // pages show what is destroyed next
     backend_->Drain();

@@ -38,6 +38,9 @@ constexpr int kCallsAhead = 2;
 // before its stream ends. Without such streams Stop does not wait.
 constexpr std::chrono::milliseconds kLastWords(200);
 
+// Far above the time between the arrivals of a burst, far below what an operator notices.
+constexpr absl::Duration kQuietTime = absl::Milliseconds(50);
+
 // A message above this is refused by the transport, without an error detail; up to it the server
 // itself says which field is too large.
 int64_t MaxMessageBytes(const RpcEnvironment& environment) {
@@ -99,6 +102,19 @@ class RpcServerImpl final : public RpcServer {
     // A reply leaves within microseconds of its task's end, so that a short poll is as good as a
     // signal that every call would have to pay for.
     while (InFlight() > 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
+  }
+
+  void AwaitQuiet(absl::Time deadline) override {
+    int64_t seen = Answered();
+    absl::Time quiet_since = absl::Now();
+    for (absl::Time now = quiet_since; now < deadline && now - quiet_since < kQuietTime;
+         now = absl::Now()) {
+      absl::SleepFor(absl::Milliseconds(1));
+      const int64_t answered = Answered();
+      if (answered == seen && InFlight() == 0) continue;
+      seen = answered;
+      quiet_since = absl::Now();
+    }
   }
 
   void Stop() override {
@@ -184,6 +200,12 @@ class RpcServerImpl final : public RpcServer {
   int64_t InFlight() const {
     int64_t calls = 0;
     for (const RpcMeter* meter : meters_) calls += meter->in_flight();
+    return calls;
+  }
+
+  int64_t Answered() const {
+    int64_t calls = 0;
+    for (const RpcMeter* meter : meters_) calls += meter->ok_count() + meter->error_count();
     return calls;
   }
 

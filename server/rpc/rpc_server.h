@@ -63,6 +63,12 @@ class RpcServer {
   // clock.
   virtual void AwaitReplies(absl::Time deadline) = 0;
 
+  // Waits until no call has arrived for a moment, each that did having been answered, or until
+  // `deadline` on the real clock. A call that has arrived but that gRPC has not handed over when
+  // Stop begins ends CANCELLED, without a word why; after this there is none unless a peer never
+  // pauses.
+  virtual void AwaitQuiet(absl::Time deadline) = 0;
+
   // Closes the listeners, ends what is left (watches, reflection) and joins the polling threads.
   // The scheduler must have finished every task before.
   virtual void Stop() = 0;
