@@ -193,6 +193,9 @@ void AddImports(std::vector<Refusal>& all) {
             {kOutOfBounds, "size_bytes", "4096",
              "1 to 4095, what the shared memory holds past the offset"},
             [] { return MemoryOf(4095); });
+}
+
+void AddImportRanges(std::vector<Refusal>& all) {
   const auto page = [] { return MemoryOf(8192); };
   AddImport(all, "an offset within a page",
             {v1::ERROR_REASON_ALIGNMENT_INVALID, "offset_bytes", "100", "multiples of 4096 from 0"},
@@ -216,6 +219,10 @@ void AddImports(std::vector<Refusal>& all) {
               {kOutOfBounds, "size_bytes", std::to_string(bytes), "1 to 1048576"}, page,
               [bytes](auto& request) { request.set_size_bytes(bytes); });
   }
+}
+
+void AddImportRights(std::vector<Refusal>& all) {
+  const auto page = [] { return MemoryOf(8192); };
   AddImport(all, "no token",
             {v1::ERROR_REASON_RESOURCE_NOT_FOUND, "import_token", "", "", StatusCode::NOT_FOUND},
             page, [](auto& request) { request.clear_import_token(); });
@@ -239,6 +246,8 @@ std::vector<Refusal> MemoryRefusals() {
   AddWrites(all);
   AddReads(all);
   AddImports(all);
+  AddImportRanges(all);
+  AddImportRights(all);
   return all;
 }
 

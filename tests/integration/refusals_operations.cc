@@ -114,6 +114,9 @@ void AddOutputs(Table& table) {
             [](RefusalScene& scene, auto& request) {
               *request.mutable_step()->mutable_indices() = BufferTarget(scene.read_only);
             });
+}
+
+void AddPlacements(Table& table) {
   table.Add("an inline output with a buffer", {kConflict, "step.indices.buffer", "", ""},
             [](RefusalScene&, auto& request) {
               request.mutable_step()->mutable_indices()->set_placement(v1::OUTPUT_PLACEMENT_INLINE);
@@ -165,6 +168,9 @@ void AddPages(Table& table) {
                     Int32Vector({0, row});
               });
   }
+}
+
+void AddPagesOfRows(Table& table) {
   table.Add("a selected page that was never assigned",
             {v1::ERROR_REASON_PAGE_ID_OUT_OF_RANGE, "step.page_table.table", "-1", "0 to 99",
              StatusCode::INVALID_ARGUMENT, true},
@@ -229,7 +235,9 @@ std::vector<Refusal> OperationRefusals() {
   AddRanges(table);
   AddStrides(table);
   AddOutputs(table);
+  AddPlacements(table);
   AddPages(table);
+  AddPagesOfRows(table);
   AddPlans(table);
   table.MoveTo(all);
   return all;

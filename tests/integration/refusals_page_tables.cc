@@ -154,6 +154,9 @@ void AddEdits(RefusalTable<v1::UpdatePageTableRequest>& table) {
               {kBadPage, "appends[0].page_ids", text, "-1 to 99"},
               [id](RefusalScene&, auto& request) { request.add_appends()->add_page_ids(id); });
   }
+}
+
+void AddVersions(RefusalTable<v1::UpdatePageTableRequest>& table) {
   for (const int64_t version : {int64_t{2}, int64_t{-1}, INT64_MAX}) {
     table.Add("another version, " + std::to_string(version),
               {v1::ERROR_REASON_RESOURCE_STALE, "expected_version", std::to_string(version), "1",
@@ -223,6 +226,7 @@ std::vector<Refusal> PageTableRefusals() {
   RefusalTable<v1::UpdatePageTableRequest> updates("MemoryService/UpdatePageTable", GoodUpdate);
   AddRows(updates);
   AddEdits(updates);
+  AddVersions(updates);
   updates.MoveTo(all);
   AddForks(all);
   return all;

@@ -52,6 +52,9 @@ void AddReferences(Table& table) {
               *request.mutable_steps(0)->mutable_block_amax()->mutable_lengths() =
                   StepOutputTensor(v1::DATA_TYPE_INT32, 2, 1, 0, v1::OUTPUT_NAME_BLOCK_COUNTS);
             });
+}
+
+void AddOutputNames(Table& table) {
   const auto output = [&](const std::string& name, v1::OutputName wrong, Says says) {
     table.Add(name, std::move(says), [wrong](RefusalScene&, auto& request) {
       Second(request).mutable_scores()->mutable_step_output()->set_output(wrong);
@@ -187,45 +190,7 @@ void AddStream(std::vector<Refusal>& all, const std::string& name, Says says,
                  }});
 }
 
-}  // namespace
-
-std::vector<Refusal> StepRefusals() {
-  std::vector<Refusal> all;
-  Table table("IndexerService/Execute", GoodSteps);
-  AddReferences(table);
-  AddShapes(table);
-  AddMemory(table);
-  table.MoveTo(all);
-  return all;
-}
-
-std::vector<Refusal> StreamRefusals() {
-  std::vector<Refusal> all;
-  const Says no_open{v1::ERROR_REASON_FIELD_MISSING, "open", "", ""};
-  AddStream(all, "a command before open", no_open,
-            [](RefusalScene&) { return Messages{Command(1, GoodTopK())}; });
-  AddStream(all, "open a second time", {v1::ERROR_REASON_FIELDS_CONFLICT, "open", "", ""},
-            [](RefusalScene&) {
-              return Messages{OpenMessage(), OpenMessage()};
-            });
-  AddStream(all, "a message without a command", {v1::ERROR_REASON_FIELD_MISSING, "command", "", ""},
-            [](RefusalScene&) {
-              return Messages{OpenMessage(), v1::ExecuteStreamRequest()};
-            });
-  for (const int64_t id : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
-    AddStream(all, "message id " + std::to_string(id),
-              {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "message_id", std::to_string(id),
-               "numbers from 1 that no command in flight has"},
-              [id](RefusalScene&) {
-                return Messages{OpenMessage(), Command(id, GoodTopK())};
-              });
-  }
-  AddStream(all, "the id of a command in flight",
-            {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "message_id", "7",
-             "numbers from 1 that no command in flight has"},
-            [](RefusalScene&) {
-              return Messages{OpenMessage(), Command(7, SlowTopK()), Command(7, GoodTopK())};
-            });
+void AddStreamLeases(std::vector<Refusal>& all) {
   AddStream(all, "a guessed lease",
             {v1::ERROR_REASON_LEASE_NOT_FOUND, "lease_id", "", "", StatusCode::NOT_FOUND},
             [](RefusalScene&) {
@@ -262,29 +227,77 @@ std::vector<Refusal> StreamRefusals() {
           return messages;
         });
   }
+}
+
+using SpoilLease = std::function<void(RefusalScene&, v1::OpenLeaseRequest&)>;
+
+void AddLease(std::vector<Refusal>& all, const std::string& name, Says says, SpoilLease spoil) {
+  all.push_back({.name = "LeaseService/OpenLease: " + name,
+                 .code = says.code,
+                 .reason = says.reason,
+                 .field = says.field,
+                 .value = says.value,
+                 .limit = says.limit,
+                 .call = [spoil = std::move(spoil)](RefusalScene& scene) {
+                   v1::OpenLeaseRequest request;
+                   spoil(scene, request);
+                   const auto stub = v1::LeaseService::NewStub(scene.channel());
+                   const auto context = Patient();
+                   const auto stream = stub->OpenLease(context.get(), request);
+                   v1::OpenLeaseResponse event;
+                   while (stream->Read(&event)) continue;
+                   return OutcomeOf(stream->Finish());
+                 }});
+}
+
+}  // namespace
+
+std::vector<Refusal> StepRefusals() {
+  std::vector<Refusal> all;
+  Table table("IndexerService/Execute", GoodSteps);
+  AddReferences(table);
+  AddOutputNames(table);
+  AddShapes(table);
+  AddMemory(table);
+  table.MoveTo(all);
+  return all;
+}
+
+std::vector<Refusal> StreamRefusals() {
+  std::vector<Refusal> all;
+  const Says no_open{v1::ERROR_REASON_FIELD_MISSING, "open", "", ""};
+  AddStream(all, "a command before open", no_open,
+            [](RefusalScene&) { return Messages{Command(1, GoodTopK())}; });
+  AddStream(all, "open a second time", {v1::ERROR_REASON_FIELDS_CONFLICT, "open", "", ""},
+            [](RefusalScene&) {
+              return Messages{OpenMessage(), OpenMessage()};
+            });
+  AddStream(all, "a message without a command", {v1::ERROR_REASON_FIELD_MISSING, "command", "", ""},
+            [](RefusalScene&) {
+              return Messages{OpenMessage(), v1::ExecuteStreamRequest()};
+            });
+  for (const int64_t id : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
+    AddStream(all, "message id " + std::to_string(id),
+              {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "message_id", std::to_string(id),
+               "numbers from 1 that no command in flight has"},
+              [id](RefusalScene&) {
+                return Messages{OpenMessage(), Command(id, GoodTopK())};
+              });
+  }
+  AddStream(all, "the id of a command in flight",
+            {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "message_id", "7",
+             "numbers from 1 that no command in flight has"},
+            [](RefusalScene&) {
+              return Messages{OpenMessage(), Command(7, SlowTopK()), Command(7, GoodTopK())};
+            });
+  AddStreamLeases(all);
   return all;
 }
 
 std::vector<Refusal> LeaseRefusals() {
   std::vector<Refusal> all;
-  const auto add = [&](const std::string& name, Says says,
-                       std::function<void(RefusalScene&, v1::OpenLeaseRequest&)> spoil) {
-    all.push_back({.name = "LeaseService/OpenLease: " + name,
-                   .code = says.code,
-                   .reason = says.reason,
-                   .field = says.field,
-                   .value = says.value,
-                   .limit = says.limit,
-                   .call = [spoil = std::move(spoil)](RefusalScene& scene) {
-                     v1::OpenLeaseRequest request;
-                     spoil(scene, request);
-                     const auto stub = v1::LeaseService::NewStub(scene.channel());
-                     const auto context = Patient();
-                     const auto stream = stub->OpenLease(context.get(), request);
-                     v1::OpenLeaseResponse event;
-                     while (stream->Read(&event)) continue;
-                     return OutcomeOf(stream->Finish());
-                   }});
+  const auto add = [&](const std::string& name, Says says, SpoilLease spoil) {
+    AddLease(all, name, std::move(says), std::move(spoil));
   };
   for (const int32_t weight : {-1, INT32_MAX, INT32_MIN}) {
     add("weight " + std::to_string(weight),

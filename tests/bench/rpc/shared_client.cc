@@ -19,6 +19,7 @@ std::shared_ptr<grpc::Channel> OwnChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
   // Clients are processes of their own: no connection is shared.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(-1);
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
 }
 
