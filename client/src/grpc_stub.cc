@@ -80,7 +80,7 @@ class GrpcMessageStream final : public MessageStream {
   ~GrpcMessageStream() override {
     if (!finished_) {
       Cancel();
-      Finish();
+      Finish().IgnoreError();
     }
     cancel_.reset();
     queue_.Shutdown();

@@ -57,7 +57,9 @@ TEST_F(FolderTest, AFolderOfThisUserIsTrusted) {
 }
 
 TEST_F(FolderTest, AFolderOfAnotherUserIsRefused) {
-  if (getuid() == 0) ASSERT_EQ(chown(folder_.c_str(), 12345, 12345), 0);
+  if (getuid() == 0) {
+    ASSERT_EQ(chown(folder_.c_str(), 12345, 12345), 0);
+  }
   const uid_t me = getuid() == 0 ? 4242 : getuid() + 1;
   EXPECT_THAT(CheckSocketFolder(folder_ + "/winnow.sock.fd", me),
               FailsWith(ErrorReason::kPermissionDenied, "descriptor_socket_path"));
