@@ -51,7 +51,9 @@ TEST(ResourceRefusalsTest, AtLeast250WrongRequestsAreRefusedExactlyAndChangeNoth
         << outcome.message;
     EXPECT_EQ(outcome.detail.field(), refusal.field) << outcome.message;
     // "*": a number that the server chose.
-    if (refusal.value != "*") EXPECT_EQ(outcome.detail.value(), refusal.value) << outcome.message;
+    if (refusal.value != "*") {
+      EXPECT_EQ(outcome.detail.value(), refusal.value) << outcome.message;
+    }
     EXPECT_EQ(outcome.detail.limit(), refusal.limit) << outcome.message;
     if (refusal.found_while_running) {
       ASSERT_TRUE(scene.mine().Write(scene.results, 0, std::string(256, '\0')).ok());
