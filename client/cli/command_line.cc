@@ -84,18 +84,20 @@ std::string UnknownArgument(const CLI::App& root) {
     rest = from->remaining();
   }
   if (rest.empty()) return "";
-  // The value of an unknown option stands beside it; the option is what is wrong.
-  const auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& word) {
-    return absl::StartsWith(word, "-");
-  });
-  const bool is_option = option != rest.end();
+  // The value of an unknown option stands beside it; the option is what is wrong. What follows an
+  // unknown command is unknown for that alone.
+  const auto looked_at = &app == &root ? rest.begin() + 1 : rest.end();
+  const auto option = std::find_if(
+      rest.begin(), looked_at, [](const std::string& word) { return absl::StartsWith(word, "-"); });
+  const bool is_option = option != looked_at;
   const std::string& wrong = is_option ? *option : rest[0];
   const std::string word = std::vector<std::string>(absl::StrSplit(wrong, '='))[0];
   const std::string near = Nearest(word, KnownWords(app, is_option));
   const std::string hint = near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");
   if (is_option) return absl::StrCat("unknown option ", Escaped(word), hint);
-  if (!KnownWords(app, /*options=*/false).empty())
+  if (!KnownWords(app, /*options=*/false).empty()) {
     return absl::StrCat("unknown command '", Escaped(word), "'", hint);
+  }
   return absl::StrCat("unexpected argument '", Escaped(word), "'", hint);
 }
 

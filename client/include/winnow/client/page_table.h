@@ -35,7 +35,10 @@ class PageTable {
   // For a request. `row_indices`: int32 [rows, 1], the table row of each score row; absent: the
   // same row.
   PageTableView View(TensorRef row_indices = {}) const {
-    return {.row_indices = std::move(row_indices), .resource = ref()};
+    PageTableView view;
+    view.row_indices = std::move(row_indices);
+    view.resource = ref();
+    return view;
   }
 
   // Returns the new version. InvalidArgument: RANGE_OUT_OF_BOUNDS, PAGE_ID_OUT_OF_RANGE, with
