@@ -56,7 +56,7 @@ std::shared_ptr<CommandStream> CommandStream::Open(const ByteStreamOpener& opene
   std::shared_ptr<ByteStream> stream = opener(self, wait_for_ready);
   {
     absl::MutexLock lock(&self->mutex_);
-    self->stream_ = std::move(stream);
+    if (!self->over_.has_value()) self->stream_ = std::move(stream);
   }
   // It may have started before this thread knew it.
   self->Advance();
@@ -162,12 +162,13 @@ void CommandStream::OnStarted() {
   {
     absl::MutexLock lock(&mutex_);
     // Open may not have returned from the opener yet.
-    const auto known = [this]()
-                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stream_ != nullptr; };
+    const auto known = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return stream_ != nullptr || over_.has_value();
+    };
     mutex_.Await(absl::Condition(&known));
     stream = stream_;
   }
-  stream->Read();
+  if (stream != nullptr) stream->Read();
 }
 
 void CommandStream::OnWritten() {
@@ -188,6 +189,7 @@ void CommandStream::OnRead(grpc::ByteBuffer message) {
     absl::MutexLock lock(&mutex_);
     stream = stream_;
   }
+  if (stream == nullptr) return;  // closed meanwhile
   if (!parsed.ok()) {
     stream->Close();
     return FailAll(absl::InternalError("the server's answer is malformed"));
@@ -218,9 +220,12 @@ void CommandStream::OnFinished(const absl::Status& status) { FailAll(StreamOver(
 
 void CommandStream::FailAll(const absl::Status& status) {
   PendingMap failed;
+  // The stream keeps its handler, which is this: one of them has to let go.
+  std::shared_ptr<ByteStream> stream;
   {
     absl::MutexLock lock(&mutex_);
     if (!over_.has_value()) over_ = status;
+    stream.swap(stream_);
     failed.swap(pending_);
     unsent_.clear();
     controls_.clear();
