@@ -56,6 +56,11 @@ int64_t Extent(const TensorRef& tensor) {
                             std::max<int64_t>(SizeOf(tensor.dtype), 1));
 }
 
+bool IsOutOfRange(const TensorRef& tensor) {
+  return tensor.rows > kMaxRows || tensor.columns > kMaxColumns || tensor.rows < 0 ||
+         tensor.columns < 0 || DeclaredRowStride(tensor) < tensor.columns;
+}
+
 // A request's memory was checked against its declared shape before: what does not fit it keeps its
 // shape, unless CheckItem must refuse the shape without looking at the memory.
 void SpoilTensor(TensorRef& tensor, Random& random) {
@@ -86,12 +91,12 @@ void SpoilTensor(TensorRef& tensor, Random& random) {
       break;
   }
   const bool reads_memory = spoilt.source == TensorRef::Source::kHost && spoilt.data != nullptr;
-  const bool fits = Extent(spoilt) <= Extent(tensor);
-  const bool out_of_range = spoilt.rows > kMaxRows || spoilt.columns > kMaxColumns ||
-                            spoilt.rows < 0 || spoilt.columns < 0 ||
-                            DeclaredRowStride(spoilt) < spoilt.columns;
+  // A shape spoilt before says nothing of the memory behind it.
+  const bool fits = !IsOutOfRange(tensor) && Extent(spoilt) <= Extent(tensor);
   // A page table may have more rows than a request, so its rows are never out of range.
-  if (!reads_memory || fits || (out_of_range && spoilt.rows == tensor.rows)) tensor = spoilt;
+  if (!reads_memory || fits || (IsOutOfRange(spoilt) && spoilt.rows == tensor.rows)) {
+    tensor = spoilt;
+  }
 }
 
 void SpoilOutput(OutputRef& output, Random& random) {
