@@ -16,17 +16,17 @@ constexpr int32_t kMaxWeight = 100;
 // Ids of ended leases that are answered with LEASE_ENDED rather than LEASE_NOT_FOUND.
 constexpr size_t kRememberedEndedLeases = 4096;
 
-absl::Status LeaseNotFound() {
+absl::Status LeaseNotFound(absl::string_view field) {
   return MakeError(absl::StatusCode::kNotFound,
-                   "lease_id names no lease of this server; open a lease first",
-                   {.reason = ErrorReason::kLeaseNotFound, .field = "lease_id"});
+                   absl::StrCat(field, " names no lease of this server; open a lease first"),
+                   {.reason = ErrorReason::kLeaseNotFound, .field = std::string(field)});
 }
 
-absl::Status LeaseHasEnded() {
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition,
-      "the lease of lease_id has ended; open a new one and register its resources again",
-      {.reason = ErrorReason::kLeaseEnded, .field = "lease_id"});
+absl::Status LeaseHasEnded(absl::string_view field) {
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("the lease of ", field,
+                                " has ended; open a new one and register its resources again"),
+                   {.reason = ErrorReason::kLeaseEnded, .field = std::string(field)});
 }
 
 absl::Status CheckOptions(const LeaseOptions& options, absl::Duration max_resume_grace) {
@@ -118,15 +118,16 @@ absl::StatusOr<LeaseGrant> LeaseLedger::Open(const LeaseOptions& options) {
 }
 
 absl::StatusOr<LeaseGrant> LeaseLedger::Resume(absl::string_view lease_id, absl::string_view peer) {
+  constexpr char kField[] = "resume_lease_id";
   absl::MutexLock lock(&mu_);
-  WINNOW_ASSIGN_OR_RETURN(Lease * lease, FindLease(lease_id));
+  WINNOW_ASSIGN_OR_RETURN(Lease * lease, FindLease(lease_id, kField));
   if (lease->state != LeaseState::kWaiting) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
                      "another stream holds the lease of resume_lease_id; close it first",
-                     {.reason = ErrorReason::kResourceBusy, .field = "resume_lease_id"});
+                     {.reason = ErrorReason::kResourceBusy, .field = kField});
   }
   // The grace is over even when nobody has come to end the lease yet.
-  if (clock_->Now() >= lease->grace_end) return LeaseHasEnded();
+  if (clock_->Now() >= lease->grace_end) return LeaseHasEnded(kField);
   lease->state = LeaseState::kOpen;
   lease->stream = next_stream_++;
   lease->grace_end = absl::InfiniteFuture();
@@ -247,11 +248,12 @@ std::vector<LeaseSummary> LeaseLedger::List() const {
   return list;
 }
 
-absl::StatusOr<LeaseLedger::Lease*> LeaseLedger::FindLease(absl::string_view lease_id) const {
+absl::StatusOr<LeaseLedger::Lease*> LeaseLedger::FindLease(absl::string_view lease_id,
+                                                           absl::string_view field) const {
   const auto found = by_id_.find(lease_id);
   if (found != by_id_.end()) return found->second;
-  if (ended_lookup_.contains(lease_id)) return LeaseHasEnded();
-  return LeaseNotFound();
+  if (ended_lookup_.contains(lease_id)) return LeaseHasEnded(field);
+  return LeaseNotFound(field);
 }
 
 absl::StatusOr<int64_t> LeaseLedger::NumberOf(absl::string_view lease_id) const {

@@ -107,7 +107,7 @@ class LeaseLedger {
   // server has its leases; Unavailable (SERVER_DRAINING) after Close.
   absl::StatusOr<LeaseGrant> Open(const LeaseOptions& options);
   // NotFound (LEASE_NOT_FOUND) for an unknown id, FailedPrecondition (LEASE_ENDED) past its grace,
-  // (RESOURCE_BUSY) while another stream holds it.
+  // (RESOURCE_BUSY) while another stream holds it. Errors name resume_lease_id.
   absl::StatusOr<LeaseGrant> Resume(absl::string_view lease_id, absl::string_view peer);
 
   // The stream of `grant` is gone: the lease waits for its grace, or ends. Does nothing if the
@@ -150,7 +150,9 @@ class LeaseLedger {
     std::shared_ptr<Resource> resource;
   };
 
-  absl::StatusOr<Lease*> FindLease(absl::string_view lease_id) const
+  // `field` names the id in the error.
+  absl::StatusOr<Lease*> FindLease(absl::string_view lease_id,
+                                   absl::string_view field = "lease_id") const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<int64_t> NumberOf(absl::string_view lease_id) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -318,10 +318,10 @@ std::vector<Refusal> LeaseRefusals() {
   add("a name of 64 KiB", {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "display_name", "65536", "128"},
       [](RefusalScene&, auto& request) { request.set_display_name(std::string(65536, 'n')); });
   add("resuming a guessed lease",
-      {v1::ERROR_REASON_LEASE_NOT_FOUND, "lease_id", "", "", StatusCode::NOT_FOUND},
+      {v1::ERROR_REASON_LEASE_NOT_FOUND, "resume_lease_id", "", "", StatusCode::NOT_FOUND},
       [](RefusalScene&, auto& request) { request.set_resume_lease_id(std::string(32, '5')); });
   add("resuming a lease that ended",
-      {v1::ERROR_REASON_LEASE_ENDED, "lease_id", "", "", StatusCode::FAILED_PRECONDITION},
+      {v1::ERROR_REASON_LEASE_ENDED, "resume_lease_id", "", "", StatusCode::FAILED_PRECONDITION},
       [](RefusalScene& scene, auto& request) {
         request.set_resume_lease_id(scene.ended_lease_id());
       });

@@ -67,6 +67,8 @@ TEST_F(LeaseLedgerTest, AGuessedIdIsNotFound) {
   EXPECT_THAT(ledger_.Use("00000000000000000000000000000000"),
               FailsWith(ErrorReason::kLeaseNotFound, "lease_id"));
   EXPECT_THAT(ledger_.Use(""), FailsWith(ErrorReason::kLeaseNotFound, "lease_id"));
+  EXPECT_THAT(ledger_.Resume("00000000000000000000000000000000", ""),
+              FailsWith(ErrorReason::kLeaseNotFound, "resume_lease_id"));
 }
 
 TEST_F(LeaseLedgerTest, ALostLeaseCanBeResumedWithinItsGrace) {
@@ -97,8 +99,10 @@ TEST_F(LeaseLedgerTest, PastItsGraceALeaseIsGone) {
   const LeaseGrant grant = Open(absl::Seconds(10));
   ledger_.StreamLost(grant);
   clock_.Advance(absl::Seconds(10));
-  EXPECT_THAT(ledger_.Resume(grant.lease_id, ""), FailsWith(ErrorReason::kLeaseEnded, "lease_id"));
+  const auto has_ended = FailsWith(ErrorReason::kLeaseEnded, "resume_lease_id");
+  EXPECT_THAT(ledger_.Resume(grant.lease_id, ""), has_ended);
   EXPECT_EQ(ledger_.ExpireGraces(), absl::InfiniteFuture());
+  EXPECT_THAT(ledger_.Resume(grant.lease_id, ""), has_ended);
   EXPECT_THAT(ended_, ElementsAre(Pair(grant.number, "its grace is over")));
 }
 
