@@ -131,6 +131,7 @@ TEST_F(RacingMemoryTest, ATopKBesideUpdatesSeesOneVersionThatWasCurrentWhileItRa
     const auto detail = server::GetErrorDetail(status);
     ASSERT_TRUE(detail.has_value() && detail->reason() == v1::ERROR_REASON_RESOURCE_BUSY)
         << status.error_message();
+    ASSERT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   }
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(updated.version(), kVersions + 1);

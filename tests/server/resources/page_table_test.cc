@@ -9,6 +9,7 @@
 #include "tests/server/resources/memory_backend.h"
 #include "tests/testing/random.h"
 #include "tests/testing/status_matchers.h"
+#include "winnow/kernels/error.h"
 
 namespace winnow::server {
 namespace {
@@ -102,8 +103,11 @@ TEST_F(PageTableTest, AnUpdateIsRefusedWhileReadersHoldEveryEarlierVersion) {
   ASSERT_THAT(table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {2}}}}), IsOk());
   auto second = table->Current();
   ASSERT_THAT(table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {3}}}}), IsOk());
-  EXPECT_THAT(table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {4}}}}),
-              FailsWith(ErrorReason::kResourceBusy, "page_table"));
+  const auto busy = table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {4}}}});
+  EXPECT_THAT(busy, FailsWith(ErrorReason::kResourceBusy, "page_table"));
+  // Not FailedPrecondition: the client has nothing to change, only to try again.
+  EXPECT_EQ(busy.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_GT(GetErrorInfo(busy.status())->retry_after_millis, 0);
   second = nullptr;
   ASSERT_THAT(table->Update({.ranges = {{.row = 0, .column = 0, .page_ids = {4}}}}), IsOk());
   EXPECT_THAT(Read(*table), ElementsAre(4));
