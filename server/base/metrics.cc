@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 
 namespace winnow::server {
@@ -29,6 +30,9 @@ std::string EscapeLabel(absl::string_view value) {
   return absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}});
 }
 
+// Fifteen digits: with the usual six a counter of millions would stand still and then jump.
+std::string NumberText(double value) { return absl::StrFormat("%.15g", value); }
+
 // {a="1",b="2"}, with `extra` as the last pair; empty when there is nothing to say.
 std::string LabelText(const MetricLabels& labels, absl::string_view extra = "") {
   std::string text;
@@ -51,7 +55,7 @@ void AppendHistogram(absl::string_view name, const MetricLabels& labels, const H
                     " ", cumulative, "\n");
   }
   absl::StrAppend(&text, name, "_sum", LabelText(labels), " ",
-                  absl::ToDoubleSeconds(histogram.sum()), "\n");
+                  NumberText(absl::ToDoubleSeconds(histogram.sum())), "\n");
   // The same observations as the buckets above, even while others arrive.
   absl::StrAppend(&text, name, "_count", LabelText(labels), " ", cumulative, "\n");
 }
@@ -142,7 +146,8 @@ std::string MetricsRegistry::Text() const {
     for (const Series* series : all_series) AppendSeries(family->name, *series, text);
     if (!family->collect) continue;
     for (const Sample& sample : family->collect()) {
-      absl::StrAppend(&text, family->name, LabelText(sample.labels), " ", sample.value, "\n");
+      absl::StrAppend(&text, family->name, LabelText(sample.labels), " ", NumberText(sample.value),
+                      "\n");
     }
   }
   return text;
@@ -156,7 +161,7 @@ void MetricsRegistry::AppendSeries(absl::string_view name, const Series& series,
   absl::StrAppend(&text, name, LabelText(series.labels), " ");
   if (series.counter != nullptr) absl::StrAppend(&text, series.counter->value(), "\n");
   if (series.gauge != nullptr) absl::StrAppend(&text, series.gauge->value(), "\n");
-  if (series.read) absl::StrAppend(&text, series.read(), "\n");
+  if (series.read) absl::StrAppend(&text, NumberText(series.read()), "\n");
 }
 
 }  // namespace winnow::server

@@ -90,6 +90,20 @@ TEST(MetricsRegistryTest, TextIsThePrometheusFormat) {
             "winnow_seconds_count{stage=\"queue\"} 1\n");
 }
 
+TEST(MetricsRegistryTest, LargeNumbersKeepAllTheirDigits) {
+  MetricsRegistry registry;
+  constexpr auto kCounter = MetricsRegistry::CallbackKind::kCounter;
+  registry.AddCallback(kCounter, "winnow_rows_total", "Rows.", {}, [] { return 1234567891.0; });
+  registry.AddCollector(kCounter, "winnow_bytes", "Bytes.", [] {
+    return std::vector<MetricsRegistry::Sample>{{.value = 1099511627777.0}};
+  });
+  registry.AddHistogram("winnow_seconds", "Time.", {}, {absl::Milliseconds(1)})
+      ->Observe(absl::Seconds(12345) + absl::Microseconds(678));
+  EXPECT_THAT(registry.Text(), ::testing::AllOf(HasSubstr("winnow_rows_total 1234567891\n"),
+                                                HasSubstr("winnow_bytes 1099511627777\n"),
+                                                HasSubstr("winnow_seconds_sum 12345.000678\n")));
+}
+
 TEST(MetricsRegistryTest, TheSameNameAndLabelsGiveTheSameMetric) {
   MetricsRegistry registry;
   Counter* first = registry.AddCounter("a_total", "A.", {{"x", "1"}});
