@@ -133,9 +133,7 @@ class ServerImpl final : public Server {
     scheduler_->Drain(environment_.clock->Now() + timeout);
     ledger_->Close("the server is draining");
     gate_ = nullptr;
-    const absl::Time last_reply = absl::Now() + kReplyTimeout;
-    rpc_->AwaitReplies(last_reply);
-    rpc_->AwaitQuiet(last_reply);
+    rpc_->AwaitQuiet(absl::Now() + kReplyTimeout);
     rpc_->Stop();
     http_ = nullptr;  // pages show what is destroyed next
     backend_->Drain();

@@ -38,9 +38,6 @@ constexpr int kCallsAhead = 2;
 // before its stream ends. Without such streams Stop does not wait.
 constexpr std::chrono::milliseconds kLastWords(200);
 
-// Far above the time between the arrivals of a burst, far below what an operator notices.
-constexpr absl::Duration kQuietTime = absl::Milliseconds(50);
-
 // A message above this is refused by the transport, without an error detail; up to it the server
 // itself says which field is too large.
 int64_t MaxMessageBytes(const RpcEnvironment& environment) {
@@ -98,15 +95,10 @@ class RpcServerImpl final : public RpcServer {
 
   void SetServing(bool serving) override { health_.SetServing(serving); }
 
-  void AwaitReplies(absl::Time deadline) override {
-    // A reply leaves within microseconds of its task's end, so that a short poll is as good as a
-    // signal that every call would have to pay for.
-    while (InFlight() > 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
-  }
-
   void AwaitQuiet(absl::Time deadline) override {
     int64_t seen = Answered();
     absl::Time quiet_since = absl::Now();
+    // A look now and then is as good here as a signal, which every call would have to pay for.
     for (absl::Time now = quiet_since; now < deadline && now - quiet_since < kQuietTime;
          now = absl::Now()) {
       absl::SleepFor(absl::Milliseconds(1));

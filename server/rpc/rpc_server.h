@@ -18,6 +18,9 @@
 
 namespace winnow::server {
 
+// Far above the time between the arrivals of a burst, far below what an operator notices.
+inline constexpr absl::Duration kQuietTime = absl::Milliseconds(50);
+
 // How a connection that the caller accepted is served.
 enum class ConnectionKind {
   kPlain,
@@ -59,14 +62,10 @@ class RpcServer {
   // What Health says of every service. NOT_SERVING wakes the watchers at once.
   virtual void SetServing(bool serving) = 0;
 
-  // Waits until every reply has been handed to the transport, or until `deadline` on the real
-  // clock.
-  virtual void AwaitReplies(absl::Time deadline) = 0;
-
-  // Waits until no call has arrived for a moment, each that did having been answered, or until
-  // `deadline` on the real clock. A call that has arrived but that gRPC has not handed over when
-  // Stop begins ends CANCELLED, without a word why; after this there is none unless a peer never
-  // pauses.
+  // Waits until no call has arrived for kQuietTime and the reply to each that did has left, or
+  // until `deadline` on the real clock. A call that has arrived but that gRPC has not handed over
+  // when Stop begins ends CANCELLED, without a word why; after this there is none unless a peer
+  // never pauses.
   virtual void AwaitQuiet(absl::Time deadline) = 0;
 
   // Closes the listeners, ends what is left (watches, reflection) and joins the polling threads.

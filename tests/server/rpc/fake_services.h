@@ -25,9 +25,12 @@ class HoldingScheduler final : public Scheduler {
  public:
   absl::StatusOr<TaskId> Submit(std::unique_ptr<Task>& task) override {
     const bool large = CostOf(task->work).host_bytes > 500'000;
-    const auto open = [this, large]()
-                          ABSL_SHARED_LOCKS_REQUIRED(mu_) { return !large || !holds_large_; };
-    absl::MutexLock lock(&mu_, absl::Condition(&open));
+    absl::MutexLock lock(&mu_);
+    if (large && holds_large_) {
+      ++held_submits_;
+      const auto released = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return !holds_large_; };
+      mu_.Await(absl::Condition(&released));
+    }
     if (!refusal_.ok()) return refusal_;
     tasks_[++last_id_] = std::move(task);
     return last_id_;
@@ -68,6 +71,10 @@ class HoldingScheduler final : public Scheduler {
   void HoldLargeSubmits(bool hold) {
     absl::MutexLock lock(&mu_);
     holds_large_ = hold;
+  }
+  void AwaitHeldSubmit() {
+    const auto held = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return held_submits_ > 0; };
+    absl::MutexLock lock(&mu_, absl::Condition(&held));
   }
 
   // Waits for a task and takes it.
@@ -131,6 +138,7 @@ class HoldingScheduler final : public Scheduler {
   int64_t cancelled_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status refusal_ ABSL_GUARDED_BY(mu_);
   bool holds_large_ ABSL_GUARDED_BY(mu_) = false;
+  int held_submits_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 // Describes a device and plans; executes nothing.

@@ -51,7 +51,7 @@ class RpcServerTest : public ::testing::Test {
 
   void TearDown() override {
     scheduler_.Drain(absl::Now());
-    server_->AwaitReplies(absl::Now() + absl::Seconds(10));
+    server_->AwaitQuiet(absl::Now() + absl::Seconds(10));
     server_->Stop();
     unlink(absl::StrCat(folder_, "/s").c_str());
     rmdir(folder_.c_str());
@@ -97,7 +97,6 @@ class RpcServerTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<v1::IndexerService::Stub> indexer_;
   std::unique_ptr<v1::AdminService::Stub> admin_;
-  std::vector<std::unique_ptr<v1::IndexerService::Stub>> connections_;
 };
 
 TEST_F(RpcServerTest, OutputsOfTheTaskComeBackInTheReply) {
@@ -138,14 +137,15 @@ TEST_F(RpcServerTest, CallsOfOneConnectionShareAFlow) {
 
 TEST_F(RpcServerTest, ConnectionsOnOneUnixSocketAreFlowsOfTheirOwn) {
   std::set<int64_t> flows;
+  std::vector<std::unique_ptr<v1::IndexerService::Stub>> connections;
   for (int connection = 0; connection < 4; ++connection) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    connections_.push_back(v1::IndexerService::NewStub(
+    connections.push_back(v1::IndexerService::NewStub(
         grpc::CreateCustomChannel(socket_, grpc::InsecureChannelCredentials(), arguments)));
     std::thread call([&] {
       v1::TopKResponse response;
-      connections_.back()->TopK(Context().get(), testing::GoodTopK(), &response);
+      connections.back()->TopK(Context().get(), testing::GoodTopK(), &response);
     });
     auto task = scheduler_.AwaitTask();
     EXPECT_GE(task->flow_id, kFirstConnectionFlow);
@@ -171,6 +171,7 @@ TEST_F(RpcServerTest, ALargeRequestHoldsUpNoOtherWhileItIsParsedAndSubmitted) {
     v1::TopKResponse response;
     large_status = indexer_->TopK(Context().get(), request, &response);
   });
+  scheduler_.AwaitHeldSubmit();
   auto small = StartTopK();
   HoldingScheduler::FinishOk(scheduler_.AwaitTask());
   small->thread.join();
@@ -335,6 +336,33 @@ TEST_F(RpcServerTest, APeerOnTheUnixSocketMayDrainAndOneOnTcpMayNot) {
   EXPECT_TRUE(drain_requests_.empty());
   ASSERT_TRUE(admin_->Drain(Context().get(), request, &response).ok());
   EXPECT_THAT(drain_requests_, ::testing::ElementsAre(absl::Seconds(5)));
+}
+
+TEST_F(RpcServerTest, QuietBeginsAMomentAfterTheLastReply) {
+  auto call = StartTopK();
+  auto task = scheduler_.AwaitTask();
+  absl::Time quiet;
+  std::thread waits([&] {
+    server_->AwaitQuiet(absl::Now() + absl::Seconds(30));
+    quiet = absl::Now();
+  });
+  const absl::Time before_reply = absl::Now();
+  HoldingScheduler::FinishOk(std::move(task));
+  waits.join();
+  call->thread.join();
+  EXPECT_TRUE(call->status.ok());
+  EXPECT_GE(quiet - before_reply, kQuietTime);
+  EXPECT_LT(quiet - before_reply, absl::Seconds(20)) << "waited for the deadline";
+}
+
+TEST_F(RpcServerTest, AReplyThatDoesNotComeHoldsUpTheEndOnlyUntilTheDeadline) {
+  auto call = StartTopK();
+  auto task = scheduler_.AwaitTask();
+  const absl::Time deadline = absl::Now() + 4 * kQuietTime;
+  server_->AwaitQuiet(deadline);
+  EXPECT_GE(absl::Now(), deadline);
+  HoldingScheduler::FinishOk(std::move(task));
+  call->thread.join();
 }
 
 TEST_F(RpcServerTest, PlansAreRefusedWhileDraining) {
