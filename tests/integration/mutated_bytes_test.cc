@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -86,7 +87,8 @@ TEST(MutatedBytesTest, EveryRequestIsAnsweredOrRefusedWithAReasonAndTheServerGoe
       ASSERT_TRUE(server::GetErrorDetail(status).has_value()) << status.error_message();
     }
   }
-  EXPECT_GT(answered, 0);
+  std::printf("%d answered, %d refused\n", answered, refused);
+  EXPECT_GT(answered, kRounds / 4);
   EXPECT_GT(refused, kRounds);
   for (const Seed& seed : Seeds()) {
     const grpc::Status status =

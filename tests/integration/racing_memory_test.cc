@@ -283,15 +283,16 @@ TEST_F(RacingMemoryTest, SharedMemoryThatIsRewrittenUnderARequestHarmsNobody) {
     Random random(seed);
     while (!stop) rows.Scribble(random);
   });
-  constexpr int kRounds = 1000;
-  int succeeded = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  // Good or bad data is a matter of luck: where a round of either kind is missing, more follow.
+  constexpr int kRounds = 1000, kMostRounds = 10 * kRounds, kFewGood = kRounds / 50;
+  int good = 0, bad = 0;
+  for (int round = 0; round < kRounds || (round < kMostRounds && (good <= kFewGood || bad == 0));
+       ++round) {
     v1::TopKResponse response;
     const grpc::Status status = session_->indexer().TopK(Patient().get(), request, &response);
-    // Good or bad data is a matter of luck; anything else is not.
     ASSERT_TRUE(status.ok() || status.error_code() == grpc::StatusCode::INVALID_ARGUMENT)
         << status.error_message();
-    succeeded += status.ok();
+    ++(status.ok() ? good : bad);
     if (round % 10 != 0) continue;
     // A neighbour without a lease gets its exact results meanwhile.
     v1::TopKResponse other;
@@ -301,7 +302,9 @@ TEST_F(RacingMemoryTest, SharedMemoryThatIsRewrittenUnderARequestHarmsNobody) {
   }
   stop = true;
   owner.join();
-  std::printf("%d of %d requests found good data\n", succeeded, kRounds);
+  std::printf("%d requests found good data, %d bad\n", good, bad);
+  EXPECT_GT(good, kFewGood);
+  EXPECT_GT(bad, 0);
   rows.Settle();
   v1::TopKResponse response;
   const grpc::Status status = session_->indexer().TopK(Patient().get(), request, &response);
