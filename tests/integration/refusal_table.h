@@ -13,14 +13,6 @@
 
 namespace winnow::testing {
 
-// What a refusal must say.
-struct Says {
-  v1::ErrorReason reason = v1::ERROR_REASON_UNSPECIFIED;
-  std::string field, value, limit;
-  grpc::StatusCode code = grpc::StatusCode::INVALID_ARGUMENT;
-  bool found_while_running = false;
-};
-
 template <typename Request>
 class RefusalTable {
  public:
@@ -33,20 +25,13 @@ class RefusalTable {
 
   void Add(const std::string& name, Says says, Spoil spoil) {
     refusals_.push_back(
-        {.name = method_ + ": " + name,
-         .code = says.code,
-         .reason = says.reason,
-         .field = std::move(says.field),
-         .value = std::move(says.value),
-         .limit = std::move(says.limit),
-         .call =
-             [method = method_, good = good_, spoil = std::move(spoil)](RefusalScene& scene) {
-               Request request = good(scene);
-               spoil(scene, request);
-               return OutcomeOf(CallWithBytes(scene.channel(), "winnow.v1." + method,
-                                              request.SerializeAsString()));
-             },
-         .found_while_running = says.found_while_running});
+        {method_ + ": " + name, std::move(says),
+         [method = method_, good = good_, spoil = std::move(spoil)](RefusalScene& scene) {
+           Request request = good(scene);
+           spoil(scene, request);
+           return OutcomeOf(
+               CallWithBytes(scene.channel(), "winnow.v1." + method, request.SerializeAsString()));
+         }});
   }
 
   void MoveTo(std::vector<Refusal>& all) {

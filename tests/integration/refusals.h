@@ -1,6 +1,6 @@
 // Requests on resources and steps that a server must refuse, each with the code, reason, field,
 // value and limit that it must name. One file for each kind of request: refusals_{ids,memory,
-// operations,streams}.cc.
+// page_tables,operations,steps}.cc; refusals_scene.cc makes what they name.
 
 #ifndef WINNOW_TESTS_INTEGRATION_REFUSALS_H_
 #define WINNOW_TESTS_INTEGRATION_REFUSALS_H_
@@ -66,14 +66,19 @@ Outcome OutcomeOf(const grpc::Status& status);
 // Of a command of ExecuteStream, or of the stream when it ends.
 Outcome OutcomeOfStream(RefusalScene& scene, const std::vector<v1::ExecuteStreamRequest>& messages);
 
-struct Refusal {
-  std::string name;
-  grpc::StatusCode code = grpc::StatusCode::INVALID_ARGUMENT;
+// What a refusal must say.
+struct Says {
   v1::ErrorReason reason = v1::ERROR_REASON_UNSPECIFIED;
-  std::string field, value, limit;
-  std::function<Outcome(RefusalScene& scene)> call;
+  std::string field, value, limit;  // value "*": a number that the server chose
+  grpc::StatusCode code = grpc::StatusCode::INVALID_ARGUMENT;
   // Found in data of the device while the operation ran: the outputs hold padding then.
   bool found_while_running = false;
+};
+
+struct Refusal {
+  std::string name;
+  Says says;
+  std::function<Outcome(RefusalScene& scene)> call;
 };
 
 std::vector<Refusal> IdRefusals();

@@ -1,4 +1,4 @@
-// Buffers and page tables: sizes, ranges, chunks, descriptors, page ids.
+// Buffers: sizes, ranges, chunks, descriptors.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -55,13 +55,8 @@ void AddAllocations(std::vector<Refusal>& all) {
 // A client stream of chunks, the first of which is good when there are two.
 void AddWrite(std::vector<Refusal>& all, const std::string& name, Says says,
               std::function<std::vector<v1::WriteBufferRequest>(RefusalScene&)> chunks) {
-  all.push_back({.name = "MemoryService/WriteBuffer: " + name,
-                 .code = says.code,
-                 .reason = says.reason,
-                 .field = says.field,
-                 .value = says.value,
-                 .limit = says.limit,
-                 .call = [chunks = std::move(chunks)](RefusalScene& scene) {
+  all.push_back({"MemoryService/WriteBuffer: " + name, std::move(says),
+                 [chunks = std::move(chunks)](RefusalScene& scene) {
                    const auto context = Patient();
                    v1::WriteBufferResponse response;
                    const auto writer = scene.mine().memory().WriteBuffer(context.get(), &response);
@@ -118,14 +113,9 @@ void AddWrites(std::vector<Refusal>& all) {
 
 void AddReads(std::vector<Refusal>& all) {
   const auto add = [&](int64_t offset, int64_t bytes, Says says) {
-    all.push_back({.name = "MemoryService/ReadBuffer: " + std::to_string(bytes) + " bytes at " +
-                           std::to_string(offset),
-                   .code = says.code,
-                   .reason = says.reason,
-                   .field = says.field,
-                   .value = says.value,
-                   .limit = says.limit,
-                   .call = [offset, bytes](RefusalScene& scene) {
+    all.push_back({"MemoryService/ReadBuffer: " + std::to_string(bytes) + " bytes at " +
+                       std::to_string(offset),
+                   std::move(says), [offset, bytes](RefusalScene& scene) {
                      v1::ReadBufferRequest request;
                      request.set_lease_id(scene.mine().id());
                      *request.mutable_buffer() = scene.results;
@@ -152,13 +142,8 @@ void AddImport(
     std::vector<Refusal>& all, const std::string& name, Says says, std::function<int()> make,
     std::function<void(v1::ImportBufferRequest&)> spoil = [](auto&) {}) {
   all.push_back(
-      {.name = "MemoryService/ImportBuffer: " + name,
-       .code = says.code,
-       .reason = says.reason,
-       .field = says.field,
-       .value = says.value,
-       .limit = says.limit,
-       .call = [make = std::move(make), spoil = std::move(spoil)](RefusalScene& scene) {
+      {"MemoryService/ImportBuffer: " + name, std::move(says),
+       [make = std::move(make), spoil = std::move(spoil)](RefusalScene& scene) {
          const server::UniqueFd descriptor(make());
          v1::ImportBufferRequest request;
          request.set_lease_id(scene.mine().id());

@@ -1,5 +1,4 @@
-// Operations whose tensors, outputs, tables and plans are resources, and steps that use each
-// other's outputs.
+// Operations whose tensors, outputs, tables and plans are resources.
 
 #include <cstdint>
 

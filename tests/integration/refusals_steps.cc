@@ -179,13 +179,8 @@ using Messages = std::vector<v1::ExecuteStreamRequest>;
 
 void AddStream(std::vector<Refusal>& all, const std::string& name, Says says,
                std::function<Messages(RefusalScene&)> messages) {
-  all.push_back({.name = "IndexerService/ExecuteStream: " + name,
-                 .code = says.code,
-                 .reason = says.reason,
-                 .field = says.field,
-                 .value = says.value,
-                 .limit = says.limit,
-                 .call = [messages = std::move(messages)](RefusalScene& scene) {
+  all.push_back({"IndexerService/ExecuteStream: " + name, std::move(says),
+                 [messages = std::move(messages)](RefusalScene& scene) {
                    return OutcomeOfStream(scene, messages(scene));
                  }});
 }
@@ -232,13 +227,8 @@ void AddStreamLeases(std::vector<Refusal>& all) {
 using SpoilLease = std::function<void(RefusalScene&, v1::OpenLeaseRequest&)>;
 
 void AddLease(std::vector<Refusal>& all, const std::string& name, Says says, SpoilLease spoil) {
-  all.push_back({.name = "LeaseService/OpenLease: " + name,
-                 .code = says.code,
-                 .reason = says.reason,
-                 .field = says.field,
-                 .value = says.value,
-                 .limit = says.limit,
-                 .call = [spoil = std::move(spoil)](RefusalScene& scene) {
+  all.push_back({"LeaseService/OpenLease: " + name, std::move(says),
+                 [spoil = std::move(spoil)](RefusalScene& scene) {
                    v1::OpenLeaseRequest request;
                    spoil(scene, request);
                    const auto stub = v1::LeaseService::NewStub(scene.channel());

@@ -34,6 +34,17 @@ void ExpectServes(RefusalScene& scene) {
   EXPECT_EQ(bytes.substr(64, 24), BytesOf<int32_t>({45, 46, 47, 80, 81, 82}));
 }
 
+void ExpectSays(const Outcome& outcome, const Says& says) {
+  EXPECT_EQ(outcome.code, says.code) << outcome.message;
+  EXPECT_EQ(v1::ErrorReason_Name(outcome.detail.reason()), v1::ErrorReason_Name(says.reason))
+      << outcome.message;
+  EXPECT_EQ(outcome.detail.field(), says.field) << outcome.message;
+  if (says.value != "*") {
+    EXPECT_EQ(outcome.detail.value(), says.value) << outcome.message;
+  }
+  EXPECT_EQ(outcome.detail.limit(), says.limit) << outcome.message;
+}
+
 TEST(ResourceRefusalsTest, AtLeast250WrongRequestsAreRefusedExactlyAndChangeNothing) {
   ServerProcess server({.flags = RefusalFlags()});
   ASSERT_TRUE(server.running()) << server.log();
@@ -46,16 +57,8 @@ TEST(ResourceRefusalsTest, AtLeast250WrongRequestsAreRefusedExactlyAndChangeNoth
     SCOPED_TRACE(refusal.name);
     names.insert(refusal.name);
     const Outcome outcome = refusal.call(scene);
-    EXPECT_EQ(outcome.code, refusal.code) << outcome.message;
-    EXPECT_EQ(v1::ErrorReason_Name(outcome.detail.reason()), v1::ErrorReason_Name(refusal.reason))
-        << outcome.message;
-    EXPECT_EQ(outcome.detail.field(), refusal.field) << outcome.message;
-    // "*": a number that the server chose.
-    if (refusal.value != "*") {
-      EXPECT_EQ(outcome.detail.value(), refusal.value) << outcome.message;
-    }
-    EXPECT_EQ(outcome.detail.limit(), refusal.limit) << outcome.message;
-    if (refusal.found_while_running) {
+    ExpectSays(outcome, refusal.says);
+    if (refusal.says.found_while_running) {
       ASSERT_TRUE(scene.mine().Write(scene.results, 0, std::string(256, '\0')).ok());
     } else {
       ASSERT_TRUE(scene.Fingerprint() == before) << "something was written";
