@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <memory>
 
@@ -25,16 +24,10 @@ using Files = CertificateAuthority::Files;
 class TlsTest : public ::testing::Test {
  protected:
   TlsTest()
-      : folder_path_(folder_.Path("")),
-        ours_(MakeFolder(), "ours"),
-        theirs_(folder_path_, "theirs"),
+      : ours_(folder_.Path(""), "ours"),
+        theirs_(folder_.Path(""), "theirs"),
         server_files_(ours_.Issue("server", "DNS:winnow.test,IP:127.0.0.1")),
         client_files_(ours_.Issue("client", "DNS:engine.test")) {}
-
-  std::string MakeFolder() const {
-    EXPECT_EQ(system(("mkdir -p " + folder_path_).c_str()), 0);
-    return folder_path_;
-  }
 
   std::unique_ptr<ServerProcess> Start(std::vector<std::string> more = {}) const {
     ServerProcess::Options options;
@@ -71,7 +64,6 @@ class TlsTest : public ::testing::Test {
   }
 
   TempFolder folder_;
-  const std::string folder_path_;
   const CertificateAuthority ours_, theirs_;
   const Files server_files_, client_files_;
 };
