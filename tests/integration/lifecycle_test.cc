@@ -73,6 +73,31 @@ TEST(LifecycleTest, ItStartsFastAndIsSmall) {
 #endif
 }
 
+// What the server uses while nobody calls. The time passes in another process, so that only waiting
+// for it tells.
+absl::Duration UsedWhileIdle(const ServerProcess& server) {
+  const absl::Duration before = server.processor_time();
+  absl::SleepFor(absl::Seconds(2));
+  return server.processor_time() - before;
+}
+
+TEST(LifecycleTest, AnIdleServerLeavesTheProcessorAloneBeforeAndAfterABurst) {
+  ServerProcess server;
+  ASSERT_TRUE(server.running()) << server.log();
+  const absl::Duration fresh = UsedWhileIdle(server);
+  const auto indexer = server.Indexer();
+  for (int i = 0; i < 500; ++i) {
+    v1::TopKResponse response;
+    ASSERT_TRUE(indexer->TopK(Patient().get(), GoodTopK(), &response).ok());
+  }
+  const absl::Duration after_burst = UsedWhileIdle(server);
+  std::printf("of 2 s without calls it used %s, and %s after 500 calls\n",
+              absl::FormatDuration(fresh).c_str(), absl::FormatDuration(after_burst).c_str());
+  // A queue that is looked at without end would use all of them.
+  EXPECT_LT(fresh, absl::Milliseconds(100));
+  EXPECT_LT(after_burst, absl::Milliseconds(100));
+}
+
 TEST(LifecycleTest, TheSocketIsForTheUserAndItsGroup) {
   ServerProcess server;
   struct stat status;

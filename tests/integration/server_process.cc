@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +90,15 @@ std::string ServerProcess::tcp_target() const {
   const std::string text = log();
   const size_t begin = text.find("127.0.0.1:");
   return text.substr(begin, text.find_first_of(" ,\n\"", begin) - begin);
+}
+
+absl::Duration ServerProcess::processor_time() const {
+  clockid_t clock;
+  timespec used{};
+  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    return absl::InfiniteDuration();
+  }
+  return absl::DurationFromTimespec(used);
 }
 
 int64_t ServerProcess::resident_kib() const {

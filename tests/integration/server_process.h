@@ -56,6 +56,8 @@ class ServerProcess {
   // All that it wrote to standard error so far.
   std::string log() const;
   int64_t resident_kib() const;
+  // What all its threads have used since the start.
+  absl::Duration processor_time() const;
   // From fork to the ready line.
   absl::Duration start_duration() const { return start_duration_; }
 
