@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/resources/descriptor_socket.h"
 #include "tests/integration/server_process.h"
 
 namespace winnow::testing {
@@ -61,6 +62,25 @@ grpc::Status LeaseSession::Read(const v1::ResourceId& buffer, std::string& bytes
   bytes.clear();
   while (reader->Read(&chunk)) bytes += chunk.data();
   return reader->Finish();
+}
+
+std::string LeaseSession::HandOver(int descriptor) const {
+  return server::SendDescriptor(grant().descriptor_socket_path(), id(), descriptor,
+                                absl::Seconds(10))
+      .value_or("");
+}
+
+grpc::Status LeaseSession::Import(int descriptor, int64_t bytes, bool read_only,
+                                  v1::ResourceId& buffer) {
+  v1::ImportBufferRequest request;
+  request.set_lease_id(id());
+  request.set_import_token(HandOver(descriptor));
+  request.set_size_bytes(bytes);
+  request.set_read_only(read_only);
+  v1::ImportBufferResponse response;
+  const grpc::Status status = memory_->ImportBuffer(Patient().get(), request, &response);
+  buffer = response.buffer();
+  return status;
 }
 
 v1::Tensor BufferTensor(v1::DataType data_type, int64_t rows, int64_t columns,

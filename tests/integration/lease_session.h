@@ -40,6 +40,10 @@ class LeaseSession {
   grpc::Status Allocate(int64_t bytes, v1::ResourceId& buffer);
   grpc::Status Write(const v1::ResourceId& buffer, int64_t offset, const std::string& bytes);
   grpc::Status Read(const v1::ResourceId& buffer, std::string& bytes);
+  // Hands a descriptor over; the token of ImportBuffer, empty when that failed.
+  std::string HandOver(int descriptor) const;
+  // Hands over shared memory and imports its first `bytes`.
+  grpc::Status Import(int descriptor, int64_t bytes, bool read_only, v1::ResourceId& buffer);
 
  private:
   std::unique_ptr<v1::LeaseService::Stub> lease_;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "server/resources/descriptor_socket.h"
+#include "server/resources/shared_memory.h"
 #include "server/rpc/status_mapping.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/server_process.h"
@@ -262,17 +262,10 @@ TEST_F(LeaseTest, SharedMemoryIsReadInPlace) {
   const float scores[4] = {1, 4, 3, 2};
   ASSERT_EQ(ftruncate(memory.get(), 4096), 0);
   ASSERT_EQ(pwrite(memory.get(), scores, sizeof(scores), 0), 16);
-  const auto token = server::SendDescriptor(session->grant().descriptor_socket_path(),
-                                            session->id(), memory.get(), absl::Seconds(10));
-  ASSERT_TRUE(token.ok()) << token.status();
-  v1::ImportBufferRequest import;
-  import.set_lease_id(session->id());
-  import.set_import_token(*token);
-  import.set_size_bytes(4096);
-  v1::ImportBufferResponse imported;
-  const grpc::Status status = session->memory().ImportBuffer(Patient().get(), import, &imported);
+  v1::ResourceId imported;
+  const grpc::Status status = session->Import(memory.get(), 4096, /*read_only=*/false, imported);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  const v1::TopKRequest request = TopKOf(*session, imported.buffer());
+  const v1::TopKRequest request = TopKOf(*session, imported);
   v1::TopKResponse response;
   ASSERT_TRUE(session->indexer().TopK(Patient().get(), request, &response).ok());
   EXPECT_THAT(ElementsOf<int32_t>(response.result().outputs(0).tensor()), ElementsAre(1, 2));

@@ -11,7 +11,7 @@
 #include <map>
 #include <thread>
 
-#include "server/resources/descriptor_socket.h"
+#include "server/resources/shared_memory.h"
 #include "server/rpc/status_mapping.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/server_process.h"
@@ -258,23 +258,11 @@ class SharedRows {
   char* base_ = nullptr;
 };
 
-void Import(LeaseSession& session, const SharedRows& rows, v1::ResourceId& buffer) {
-  const auto token = server::SendDescriptor(session.grant().descriptor_socket_path(), session.id(),
-                                            rows.descriptor(), absl::Seconds(10));
-  ASSERT_TRUE(token.ok()) << token.status();
-  v1::ImportBufferRequest import;
-  import.set_lease_id(session.id());
-  import.set_import_token(*token);
-  import.set_size_bytes(SharedRows::kBytes);
-  v1::ImportBufferResponse imported;
-  ASSERT_TRUE(session.memory().ImportBuffer(Patient().get(), import, &imported).ok());
-  buffer = imported.buffer();
-}
-
 TEST_F(RacingMemoryTest, SharedMemoryThatIsRewrittenUnderARequestHarmsNobody) {
   SharedRows rows;
   v1::ResourceId buffer;
-  Import(*session_, rows, buffer);
+  ASSERT_TRUE(
+      session_->Import(rows.descriptor(), SharedRows::kBytes, /*read_only=*/false, buffer).ok());
   const v1::TopKRequest request = rows.Request(*session_, buffer);
 
   std::atomic<bool> stop{false};

@@ -37,9 +37,6 @@ class RefusalScene {
   v1::ResourceId foreign_buffer, foreign_table, foreign_plan;  // of `other`
   v1::ResourceId released_buffer, released_table, released_plan;
 
-  // Sends a descriptor for `session`; its token.
-  static std::string SendToken(LeaseSession& session, int descriptor);
-
   // TopK of `scores` into `results`, which succeeds as it stands: k 3, slots by `table`.
   v1::TopKRequest GoodTopKOnResources() const;
 

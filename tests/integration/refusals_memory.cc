@@ -141,18 +141,18 @@ void AddReads(std::vector<Refusal>& all) {
 void AddImport(
     std::vector<Refusal>& all, const std::string& name, Says says, std::function<int()> make,
     std::function<void(v1::ImportBufferRequest&)> spoil = [](auto&) {}) {
-  all.push_back(
-      {"MemoryService/ImportBuffer: " + name, std::move(says),
-       [make = std::move(make), spoil = std::move(spoil)](RefusalScene& scene) {
-         const server::UniqueFd descriptor(make());
-         v1::ImportBufferRequest request;
-         request.set_lease_id(scene.mine().id());
-         request.set_import_token(RefusalScene::SendToken(scene.mine(), descriptor.get()));
-         request.set_size_bytes(4096);
-         spoil(request);
-         v1::ImportBufferResponse response;
-         return OutcomeOf(scene.mine().memory().ImportBuffer(Patient().get(), request, &response));
-       }});
+  all.push_back({"MemoryService/ImportBuffer: " + name, std::move(says),
+                 [make = std::move(make), spoil = std::move(spoil)](RefusalScene& scene) {
+                   const server::UniqueFd descriptor(make());
+                   v1::ImportBufferRequest request;
+                   request.set_lease_id(scene.mine().id());
+                   request.set_import_token(scene.mine().HandOver(descriptor.get()));
+                   request.set_size_bytes(4096);
+                   spoil(request);
+                   v1::ImportBufferResponse response;
+                   return OutcomeOf(
+                       scene.mine().memory().ImportBuffer(Patient().get(), request, &response));
+                 }});
 }
 
 int MemoryOf(int64_t bytes) {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "server/resources/descriptor_socket.h"
+#include "server/resources/shared_memory.h"
 #include "server/rpc/status_mapping.h"
 #include "tests/integration/refusals.h"
 #include "tests/testing/requests.h"
@@ -56,14 +56,7 @@ void RefusalScene::MakeMine() {
   plan = CreatePlan(*mine_);
   const server::UniqueFd memory(memfd_create("read_only", MFD_CLOEXEC));
   Expect(ftruncate(memory.get(), 4096) == 0, "shared memory");
-  v1::ImportBufferRequest import;
-  import.set_lease_id(mine_->id());
-  import.set_import_token(SendToken(*mine_, memory.get()));
-  import.set_size_bytes(4096);
-  import.set_read_only(true);
-  v1::ImportBufferResponse imported;
-  Expect(mine_->memory().ImportBuffer(Patient().get(), import, &imported).ok(), "an import");
-  read_only = imported.buffer();
+  Expect(mine_->Import(memory.get(), 4096, /*read_only=*/true, read_only).ok(), "an import");
 
   // The last to be made, so that nothing takes their places.
   Expect(mine_->Allocate(64, released_buffer).ok(), "a buffer");
@@ -109,13 +102,6 @@ v1::ResourceId RefusalScene::CreatePlan(LeaseSession& session) {
   v1::PlanTopKResponse response;
   Expect(session.indexer().PlanTopK(Patient().get(), request, &response).ok(), "a plan");
   return response.plan();
-}
-
-std::string RefusalScene::SendToken(LeaseSession& session, int descriptor) {
-  const auto token = server::SendDescriptor(session.grant().descriptor_socket_path(), session.id(),
-                                            descriptor, absl::Seconds(10));
-  Expect(token.ok(), "a descriptor");
-  return *token;
 }
 
 v1::TopKRequest RefusalScene::GoodTopKOnResources() const {

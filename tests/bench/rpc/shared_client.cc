@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "server/resources/descriptor_socket.h"
+#include "server/resources/shared_memory.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/requests.h"
 
@@ -46,18 +46,8 @@ SharedClient::SharedClient(const std::string& target, int32_t rows, int32_t colu
   scores_ = static_cast<float*>(
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
   for (int64_t i = 0; i < int64_t{rows} * columns; ++i) scores_[i] = random.Normal();
-  const auto token = server::SendDescriptor(session_->grant().descriptor_socket_path(),
-                                            session_->id(), memory.get(), absl::Seconds(10));
-  if (!token.ok()) BenchFails("no descriptor: " + std::string(token.status().message()));
-  v1::ImportBufferRequest import;
-  import.set_lease_id(session_->id());
-  import.set_import_token(*token);
-  import.set_size_bytes(bytes);
-  import.set_read_only(true);
-  v1::ImportBufferResponse imported;
-  const grpc::Status status = session_->memory().ImportBuffer(Patient().get(), import, &imported);
-  if (!status.ok()) BenchFails(status.error_message());
-  buffer_ = imported.buffer();
+  const grpc::Status status = session_->Import(memory.get(), bytes, /*read_only=*/true, buffer_);
+  if (!status.ok()) BenchFails("no import: " + status.error_message());
 }
 
 SharedClient::~SharedClient() { munmap(scores_, int64_t{rows_} * columns_ * 4); }
