@@ -13,16 +13,15 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "server/base/logging.h"
+#include "server/resources/accept_connection.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
 namespace {
 
 constexpr absl::Duration kWarningPeriod = absl::Seconds(10);
-constexpr absl::Duration kPauseWithoutDescriptors = absl::Milliseconds(50);
 
 // gRPC does not say when it closes a connection. A socket's inode is its own, so that a descriptor
 // that means another file, or none, tells it.
@@ -47,24 +46,19 @@ class ConnectionGateImpl final : public ConnectionGate {
   ~ConnectionGateImpl() override {
     if (thread_.joinable()) {
       const uint64_t one = 1;
-      [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof(one));
+      [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
       thread_.join();
     }
-    for (const int fd : listen_fds_) close(fd);
-    for (const std::string& address : addresses_) {
-      if (absl::StartsWith(address, "unix:")) unlink(address.c_str() + 5);
-    }
-    if (wake_fd_ >= 0) close(wake_fd_);
   }
 
   absl::Status Listen() {
     for (const GateListener& listener : options_.listeners) {
-      WINNOW_ASSIGN_OR_RETURN(const ListenSocket socket, OpenListenSocket(listener.socket));
-      listen_fds_.push_back(socket.fd);
-      addresses_.push_back(socket.address);
+      WINNOW_ASSIGN_OR_RETURN(ListenSocket socket, ListenSocket::Open(listener.socket));
+      addresses_.push_back(socket.address());
+      sockets_.push_back(std::move(socket));
     }
-    wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return wake_fd_ >= 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot wait for events");
+    wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    return wake_.valid() ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot wait for events");
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
@@ -81,32 +75,23 @@ class ConnectionGateImpl final : public ConnectionGate {
   }
 
   void Loop() {
-    std::vector<pollfd> files(1, {wake_fd_, POLLIN, 0});
-    for (const int fd : listen_fds_) files.push_back({fd, POLLIN, 0});
+    std::vector<pollfd> files(1, {wake_.get(), POLLIN, 0});
+    for (const ListenSocket& socket : sockets_) files.push_back({socket.fd(), POLLIN, 0});
     while (true) {
       poll(files.data(), files.size(), -1);
       if (files[0].revents != 0) return;
-      for (size_t i = 0; i < listen_fds_.size(); ++i) {
+      for (size_t i = 0; i < sockets_.size(); ++i) {
         if (files[1 + i].revents != 0) Accept(i);
       }
     }
   }
 
   void Accept(size_t index) {
-    const int fd = accept4(listen_fds_[index], nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) {
-      // The connection stays in the backlog and would wake the loop again at once.
-      if (errno == EMFILE || errno == ENFILE) {
-        Warn("no descriptors left");
-        absl::SleepFor(kPauseWithoutDescriptors);
-      }
-      return;
-    }
-    if (!MayConnect(index, fd)) {
-      close(fd);
-      return;
-    }
-    if (!absl::StartsWith(addresses_[index], "unix:")) {
+    absl::StatusOr<UniqueFd> accepted = AcceptConnection(sockets_[index].fd());
+    if (absl::IsResourceExhausted(accepted.status())) Warn("no descriptors left");
+    if (!accepted.ok() || !MayConnect(index, accepted->get())) return;
+    const int fd = accepted->Release();
+    if (!sockets_[index].is_unix()) {
       const int on = 1;
       setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     }
@@ -118,7 +103,7 @@ class ConnectionGateImpl final : public ConnectionGate {
   bool MayConnect(size_t index, int fd) {
     // The mode of its socket says who the administrator is; a full server must let him in.
     if (options_.listeners[index].kind == ConnectionKind::kAdmin) return true;
-    if (absl::StartsWith(addresses_[index], "unix:") && !UserAllowed(fd)) {
+    if (sockets_[index].is_unix() && !PeerAllowed(fd)) {
       user_refused_->Add();
       Warn("its user is not in allow-uids");
       return false;
@@ -130,21 +115,15 @@ class ConnectionGateImpl final : public ConnectionGate {
     return false;
   }
 
-  bool UserAllowed(int fd) const {
-    if (options_.allowed_uids.empty()) return true;
+  bool PeerAllowed(int fd) const {
     ucred peer{};
     socklen_t size = sizeof(peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-    return peer.uid == getuid() ||
-           std::find(options_.allowed_uids.begin(), options_.allowed_uids.end(), peer.uid) !=
-               options_.allowed_uids.end();
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           UserAllowed(options_.allowed_uids, peer.uid);
   }
 
   void DropClosed() {
-    adopted_.erase(
-        std::remove_if(adopted_.begin(), adopted_.end(),
-                       [](const Adopted& each) { return InodeOf(each.fd) != each.inode; }),
-        adopted_.end());
+    std::erase_if(adopted_, [](const Adopted& each) { return InodeOf(each.fd) != each.inode; });
   }
 
   // Who is refused may try without end; the log does not follow.
@@ -162,9 +141,9 @@ class ConnectionGateImpl final : public ConnectionGate {
   Counter* const full_refused_;
   Counter* const accepted_;
   Adopt adopt_;
-  std::vector<int> listen_fds_;
+  std::vector<ListenSocket> sockets_;
   std::vector<std::string> addresses_;
-  int wake_fd_ = -1;
+  UniqueFd wake_;
   // Of the thread.
   std::vector<Adopted> adopted_;
   absl::Time last_warning_ = absl::InfinitePast();
@@ -173,6 +152,11 @@ class ConnectionGateImpl final : public ConnectionGate {
 };
 
 }  // namespace
+
+bool UserAllowed(const std::vector<uid_t>& allowed, uid_t uid) {
+  return allowed.empty() || uid == getuid() ||
+         std::find(allowed.begin(), allowed.end(), uid) != allowed.end();
+}
 
 absl::StatusOr<std::unique_ptr<ConnectionGate>> ConnectionGate::Listen(
     ConnectionGateOptions options, MetricsRegistry& metrics) {

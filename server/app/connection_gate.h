@@ -26,10 +26,13 @@ struct GateListener {
 struct ConnectionGateOptions {
   std::vector<GateListener> listeners;
   int max_connections = 1024;  // over all listeners but the administrator's
-  // Users, besides the server's own, whose processes may connect to the Unix sockets; empty: all
-  // that the socket's mode lets in.
+  // For Unix sockets, besides their mode; see UserAllowed.
   std::vector<uid_t> allowed_uids;
 };
+
+// Whether processes of that user may connect: the server's own, those that are listed, and with an
+// empty list all.
+bool UserAllowed(const std::vector<uid_t>& allowed, uid_t uid);
 
 class ConnectionGate {
  public:

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -20,6 +22,7 @@
 namespace winnow::server {
 namespace {
 
+constexpr absl::string_view kUnix = "unix:";
 constexpr int kBacklog = 128;
 
 absl::Status CannotListen(absl::string_view address, absl::string_view why) {
@@ -39,36 +42,36 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
       {.reason = ErrorReason::kValueOutOfRange, .field = "--socket-group", .value = name});
 }
 
-absl::StatusOr<ListenSocket> ListenUnix(const std::string& path,
-                                        const ListenSocketOptions& options) {
+absl::Status SetAccess(const std::string& path, const ListenSocketOptions& options) {
+  if (chmod(path.c_str(), options.mode) != 0) return CannotListen(options.address, strerror(errno));
+  if (options.group.empty()) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const gid_t gid, GroupOf(options.group));
+  if (chown(path.c_str(), static_cast<uid_t>(-1), gid) == 0) return absl::OkStatus();
+  return CannotListen(options.address, absl::StrCat("cannot give it to group ", options.group, ": ",
+                                                    strerror(errno)));
+}
+
+}  // namespace
+
+absl::StatusOr<ListenSocket> ListenSocket::OpenUnix(const std::string& path,
+                                                    const ListenSocketOptions& options) {
   sockaddr_un address{};
   if (path.size() >= sizeof(address.sun_path)) return CannotListen(path, "the path is too long");
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid() ||
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return CannotListen(options.address, strerror(errno));
+  }
+  ListenSocket bound(std::move(fd), options.address);
   // Nobody can connect before listen(), so that mode and group are in force first.
-  absl::Status status;
-  if (fd < 0 || bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      chmod(path.c_str(), options.mode) != 0) {
-    status = CannotListen(options.address, strerror(errno));
-  }
-  if (status.ok() && !options.group.empty()) {
-    const absl::StatusOr<gid_t> gid = GroupOf(options.group);
-    status = gid.status();
-    if (gid.ok() && chown(path.c_str(), static_cast<uid_t>(-1), *gid) != 0) {
-      status = CannotListen(options.address, absl::StrCat("cannot give it to group ", options.group,
-                                                          ": ", strerror(errno)));
-    }
-  }
-  if (status.ok() && listen(fd, kBacklog) != 0) {
-    status = CannotListen(options.address, strerror(errno));
-  }
-  if (status.ok()) return ListenSocket{.fd = fd, .address = options.address};
-  if (fd >= 0) close(fd);
-  return status;
+  WINNOW_RETURN_IF_ERROR(SetAccess(path, options));
+  if (listen(bound.fd(), kBacklog) != 0) return CannotListen(options.address, strerror(errno));
+  return bound;
 }
 
-absl::StatusOr<ListenSocket> ListenTcp(const std::string& text) {
+absl::StatusOr<ListenSocket> ListenSocket::OpenTcp(const std::string& text) {
   const size_t colon = text.rfind(':');
   absl::string_view host = absl::string_view(text).substr(0, colon);
   absl::ConsumePrefix(&host, "[");
@@ -79,32 +82,33 @@ absl::StatusOr<ListenSocket> ListenTcp(const std::string& text) {
   const int error =
       getaddrinfo(std::string(host).c_str(), text.c_str() + colon + 1, &hints, &found);
   if (error != 0) return CannotListen(text, gai_strerror(error));
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
   const bool listening =
-      fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-      bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, kBacklog) == 0;
+      fd.valid() && setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+      bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0 && listen(fd.get(), kBacklog) == 0;
   const int why = errno;
   freeaddrinfo(found);
-  if (!listening) {
-    if (fd >= 0) close(fd);
-    return CannotListen(text, strerror(why));
-  }
+  if (!listening) return CannotListen(text, strerror(why));
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
+  getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size);
   const uint16_t port = bound.ss_family == AF_INET6
                             ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
                             : reinterpret_cast<const sockaddr_in&>(bound).sin_port;
-  return ListenSocket{.fd = fd, .address = absl::StrCat(text.substr(0, colon), ":", ntohs(port))};
+  return ListenSocket(std::move(fd), absl::StrCat(text.substr(0, colon), ":", ntohs(port)));
 }
 
-}  // namespace
-
-absl::StatusOr<ListenSocket> OpenListenSocket(const ListenSocketOptions& options) {
+absl::StatusOr<ListenSocket> ListenSocket::Open(const ListenSocketOptions& options) {
   absl::string_view path = options.address;
-  if (absl::ConsumePrefix(&path, "unix:")) return ListenUnix(std::string(path), options);
-  return ListenTcp(options.address);
+  if (absl::ConsumePrefix(&path, kUnix)) return OpenUnix(std::string(path), options);
+  return OpenTcp(options.address);
 }
+
+ListenSocket::~ListenSocket() {
+  if (fd_.valid() && is_unix()) unlink(address_.c_str() + kUnix.size());
+}
+
+bool ListenSocket::is_unix() const { return absl::StartsWith(address_, kUnix); }
 
 }  // namespace winnow::server

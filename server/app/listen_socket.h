@@ -6,8 +6,10 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/resources/shared_memory.h"
 
 namespace winnow::server {
 
@@ -17,15 +19,30 @@ struct ListenSocketOptions {
   std::string group;    // of a Unix socket, name or number; empty: the process's
 };
 
-struct ListenSocket {
-  int fd = -1;          // the caller closes it
-  std::string address;  // as given, with a port that was 0 filled in
-};
+// Move only. Closed when it is destroyed, and the file of a Unix one removed.
+class ListenSocket {
+ public:
+  // Binds and listens. The permissions of a Unix socket are in force before it can be connected to.
+  // Unavailable when the address cannot be bound, InvalidArgument for an unknown group.
+  static absl::StatusOr<ListenSocket> Open(const ListenSocketOptions& options);
+  ListenSocket(ListenSocket&&) = default;
+  ~ListenSocket();
 
-// Binds and listens; does not block on accept. The permissions of a Unix socket are in force before
-// it can be connected to. Unavailable when the address cannot be bound, InvalidArgument for an
-// unknown group.
-absl::StatusOr<ListenSocket> OpenListenSocket(const ListenSocketOptions& options);
+  int fd() const { return fd_.get(); }
+  // As given, with a port that was 0 filled in.
+  const std::string& address() const { return address_; }
+  bool is_unix() const;
+
+ private:
+  ListenSocket(UniqueFd fd, std::string address)
+      : fd_(std::move(fd)), address_(std::move(address)) {}
+  static absl::StatusOr<ListenSocket> OpenUnix(const std::string& path,
+                                               const ListenSocketOptions& options);
+  static absl::StatusOr<ListenSocket> OpenTcp(const std::string& text);
+
+  UniqueFd fd_;
+  std::string address_;
+};
 
 }  // namespace winnow::server
 

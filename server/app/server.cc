@@ -239,10 +239,7 @@ class ServerImpl final : public Server {
   }
 
   absl::Status CheckUser(uid_t uid) const {
-    if (allowed_uids_.empty() || uid == getuid() ||
-        std::find(allowed_uids_.begin(), allowed_uids_.end(), uid) != allowed_uids_.end()) {
-      return absl::OkStatus();
-    }
+    if (UserAllowed(allowed_uids_, uid)) return absl::OkStatus();
     return MakeError(absl::StatusCode::kPermissionDenied, "this user may not hand over memory",
                      {.reason = ErrorReason::kPermissionDenied});
   }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/resources/accept_connection.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -164,9 +165,9 @@ void DescriptorSocket::Run() {
 }
 
 void DescriptorSocket::Accept() {
-  UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!connection.valid()) return;
-  connections_.push_back(std::move(connection));
+  absl::StatusOr<UniqueFd> connection = AcceptConnection(listener_.get());
+  if (!connection.ok()) return;
+  connections_.push_back(*std::move(connection));
   if (static_cast<int>(connections_.size()) > options_.max_connections) {
     connections_.erase(connections_.begin());
   }
