@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/option_checks.h"
+#include "client/cli/unreachable.h"
 #include "winnow/client/default_target.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -57,9 +57,7 @@ absl::StatusOr<Session> OpenSession(const TargetOptions& options) {
   absl::StatusOr<client::ServerInfo> info =
       client->GetServerInfo({.retry = client::RetryPolicy::Never()});
   if (!info.ok() && client::IsUnreachable(info.status())) {
-    return absl::UnavailableError(
-        absl::StrCat("no server answers at ", absl::Utf8SafeCEscape(target),
-                     "; start one with 'winnow-server', or name another with --target"));
+    return absl::UnavailableError(WhyUnreachable(target));
   }
   if (!info.ok()) return info.status();
   return Session{.client = *std::move(client), .info = *std::move(info), .target = target};

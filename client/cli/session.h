@@ -37,7 +37,7 @@ struct Session {
 };
 
 // Asks the server who it is, once, so that a missing server is known at once. Unavailable (see
-// client::IsUnreachable): none answers; the message says how to start one. InvalidArgument: a
+// client::IsUnreachable): none answers; the message says why and what to do. InvalidArgument: a
 // target that cannot be used.
 absl::StatusOr<Session> OpenSession(const TargetOptions& options);
 

@@ -180,7 +180,8 @@ TEST(UnreachableServerTest, EveryCommandExitsWithThreeAndOneLine) {
     const CommandResult result = RunWinnow(command.arguments);
     EXPECT_EQ(result.exit_code, 3) << command.name << ": " << result.err;
     EXPECT_EQ(result.err, "winnow: no server answers at " + target +
-                              "; start one with 'winnow-server', or name another with --target\n");
+                              ": there is no such socket; start one with 'winnow-server', or name "
+                              "another with --target\n");
     const nlohmann::json json = ParseJson(result);
     EXPECT_EQ(json["command"], command.name);
     EXPECT_EQ(json["error"]["code"], "UNAVAILABLE");
