@@ -21,6 +21,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/failure.h"
+#include "client/cli/file_writer.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cli {
@@ -53,7 +54,7 @@ std::string LastLine(const std::string& path) {
 }
 
 // In the child, between fork and exec: only what is safe there.
-[[noreturn]] void BecomeServer(pid_t parent, char* const* arguments, int log) {
+[[noreturn]] void BecomeServer(pid_t parent, char* const* arguments, int log, int failure) {
   // The child must not outlive its parent, however that ends.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
@@ -63,7 +64,20 @@ std::string LastLine(const std::string& path) {
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   execv(arguments[0], arguments);
+  // The other end is closed by a successful exec, so that the parent learns why there was none.
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof(error));
   _exit(127);
+}
+
+// What kept `BecomeServer` from running the program; 0 when it runs.
+int AwaitExec(int failure) {
+  int error = 0;
+  ssize_t taken = 0;
+  do {
+    taken = read(failure, &error, sizeof(error));
+  } while (taken < 0 && errno == EINTR);
+  return taken == sizeof(error) ? error : 0;
 }
 
 // What the handler of an ending signal needs; set while there is a child.
@@ -121,16 +135,26 @@ absl::Status ChildServer::Spawn(const std::string& program, const std::string& b
   CopyPath(LogPath(), files_to_remove[2]);
   CopyPath(directory_, directory_to_remove);
   HandleSignals(RemoveFilesAndEnd);
+  int failure[2] = {-1, -1};
+  const bool piped = pipe2(failure, O_CLOEXEC) == 0;
   const pid_t parent = getpid();
-  process_id_ = fork();
+  process_id_ = piped ? fork() : -1;
   if (process_id_ == 0) {
     HandleSignals(SIG_DFL);
-    BecomeServer(parent, arguments.data(), log);
+    BecomeServer(parent, arguments.data(), log, failure[1]);
   }
+  const int fork_error = errno;
   child_to_end = process_id_;
   close(log);
+  if (piped) close(failure[1]);
+  const int exec_error = process_id_ > 0 ? AwaitExec(failure[0]) : 0;
+  if (piped) close(failure[0]);
+  if (exec_error != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ShowPath(program), ": cannot be run: ", strerror(exec_error)));
+  }
   if (process_id_ > 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("no process can be made: ", strerror(errno)));
+  return absl::InternalError(absl::StrCat("no process can be made: ", strerror(fork_error)));
 }
 
 absl::Status ChildServer::AwaitReady() {

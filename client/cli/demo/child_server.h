@@ -18,7 +18,8 @@ namespace winnow::cli {
 class ChildServer {
  public:
   // Starts `program` with `backend` ("cpu") and waits until its socket accepts, 10 seconds at most.
-  // Internal if it does not come up; the message has the last line of what it logged.
+  // InvalidArgument if the program cannot be run. Internal if it does not come up; the message has
+  // the last line of what it logged.
   static absl::StatusOr<std::unique_ptr<ChildServer>> Start(const std::string& program,
                                                             const std::string& backend);
 

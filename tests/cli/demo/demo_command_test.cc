@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
@@ -74,6 +76,18 @@ TEST(DemoCommandTest, ServerThatDoesNotStartIsAnErrorWithItsReason) {
   const CommandResult result = RunWinnow({"demo", "--server=/bin/false", "--no-picture"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("winnow-server ended at once"));
+}
+
+TEST(DemoCommandTest, ProgramThatCannotBeRunIsNamed) {
+  TempDir dir;
+  const std::vector<std::pair<std::string, std::string>> causes = {
+      {dir.File("nowhere"), "No such file or directory"},
+      {dir.Write("text", "no program"), "Permission denied"}};
+  for (const auto& [program, why] : causes) {
+    const CommandResult result = RunWinnow({"demo", "--server", program, "--no-picture"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.err, "winnow: " + program + ": cannot be run: " + why + "\n");
+  }
 }
 
 }  // namespace
