@@ -31,16 +31,20 @@ constexpr char kExample[] =
     "Example:\n"
     "  winnow demo --picture kept.svg\n"
     "If no server answers at the default address, the demo starts its own on the CPU and ends\n"
-    "it afterwards. Exit code 1 if any result differs from the plain reference.\n";
+    "it afterwards; with --server or --backend it always does. Exit code 1 if any result differs\n"
+    "from the plain reference.\n";
 
 struct DemoOptions {
   TargetOptions target;
   std::string data;
   std::string picture = "winnow-demo.svg";
   bool no_picture = false;
-  std::string server;
-  std::string backend = "cpu";
+  std::string server;   // empty: FindServerProgram()
+  std::string backend;  // empty: cpu
   uint64_t seed = 20240229;
+
+  // Whether the options are about a server that the demo starts.
+  bool wants_own() const { return !server.empty() || !backend.empty(); }
 };
 
 // The server to talk to, and the process if it is the demo's own.
@@ -49,25 +53,41 @@ struct DemoServer {
   std::optional<Session> session;      // last: ends before the child does
 };
 
-absl::StatusOr<DemoServer> ReachServer(const DemoOptions& options) {
+absl::StatusOr<DemoServer> StartOwn(const DemoOptions& options) {
+  std::string program = options.server;
+  if (program.empty()) {
+    WINNOW_ASSIGN_OR_RETURN(program, FindServerProgram());
+  }
   DemoServer server;
+  WINNOW_ASSIGN_OR_RETURN(
+      server.child, ChildServer::Start(program, options.backend.empty() ? "cpu" : options.backend));
+  TargetOptions own = options.target;
+  own.target = server.child->target();
+  WINNOW_ASSIGN_OR_RETURN(Session session, OpenSession(own));
+  server.session.emplace(std::move(session));
+  return server;
+}
+
+absl::StatusOr<DemoServer> ReachServer(const DemoOptions& options) {
+  if (options.wants_own()) return StartOwn(options);
   absl::StatusOr<Session> session = OpenSession(options.target);
   // A server that was asked for by name is not replaced by another.
-  const bool start_own =
-      !session.ok() && client::IsUnreachable(session.status()) && options.target.target.empty();
-  if (start_own) {
-    std::string program = options.server;
-    if (program.empty()) {
-      WINNOW_ASSIGN_OR_RETURN(program, FindServerProgram());
-    }
-    WINNOW_ASSIGN_OR_RETURN(server.child, ChildServer::Start(program, options.backend));
-    TargetOptions own = options.target;
-    own.target = server.child->target();
-    session = OpenSession(own);
+  if (!session.ok() && client::IsUnreachable(session.status()) && options.target.target.empty()) {
+    return StartOwn(options);
   }
   if (!session.ok()) return session.status();
+  DemoServer server;
   server.session.emplace(*std::move(session));
   return server;
+}
+
+// The running server that --target names has its own program and backend.
+absl::Status CheckServerOptions(const DemoOptions& options) {
+  if (!options.wants_own() || options.target.target.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.server.empty() ? "--backend" : "--server",
+                   " is about a server that the demo starts, and --target names one that runs; "
+                   "give one of the two"));
 }
 
 absl::Status RunRows(const client::Client& client, const DemoData& data, DemoOutcome& outcome) {
@@ -123,6 +143,7 @@ absl::Status WritePicture(const std::string& path, const std::string& svg) {
 }
 
 absl::StatusOr<Report> RunDemo(const DemoOptions& options) {
+  WINNOW_RETURN_IF_ERROR(CheckServerOptions(options));
   const std::string picture = options.no_picture ? "" : options.picture;
   if (!picture.empty()) WINNOW_RETURN_IF_ERROR(CheckWritable(picture));
   WINNOW_ASSIGN_OR_RETURN(const DemoData data, LoadDemoData(options.data));
@@ -165,12 +186,14 @@ void AddDemoCommand(CLI::App& root, Commands& commands) {
       ->group("Output");
   command
       ->add_option("--server", options->server,
-                   "winnow-server to start; default: the one beside this\nprogram, else in $PATH")
+                   "winnow-server to start, whether or not one runs; default:\n"
+                   "the one beside this program, else in $PATH")
       ->type_name("PROGRAM")
       ->group("Own server");
   command
       ->add_option("--backend", options->backend,
-                   "Of a server that is started: cpu, cuda or auto;\ndefault cpu")
+                   "Of a server that is started, whether or not one runs: cpu,\n"
+                   "cuda or auto; default cpu")
       ->type_name("BACKEND")
       ->transform(OneOf({"cpu", "cuda", "auto"}))
       ->group("Own server");

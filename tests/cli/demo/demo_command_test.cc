@@ -63,6 +63,30 @@ TEST(DemoCommandTest, UsesTheServerThatItIsGiven) {
   }
 }
 
+TEST(DemoCommandTest, OptionsOfItsOwnServerAreNotIgnoredWhereOneRuns) {
+  const std::string running = TargetArguments().back();
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--server", WINNOW_SERVER_PROGRAM},
+        std::vector<std::string>{"--backend=auto"}}) {
+    std::vector<std::string> arguments = {"demo", "--no-picture", "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const nlohmann::json json = ParseJson(RunWinnow(arguments, {"WINNOW_TARGET=" + running}));
+    EXPECT_EQ(json["own_server"], true) << options[0];
+    EXPECT_NE(json["target"], running) << options[0];
+  }
+}
+
+TEST(DemoCommandTest, OptionsOfItsOwnServerBesideATargetAreRefused) {
+  for (const std::string option : {"--server", "--backend"}) {
+    const CommandResult result =
+        RunWinnow({"demo", "--no-picture", "--target=127.0.0.1:1", option, "cpu"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.err, "winnow: " + option +
+                              " is about a server that the demo starts, and --target names one "
+                              "that runs; give one of the two\n");
+  }
+}
+
 TEST(DemoCommandTest, SeedChangesPagesButNotWhatIsKept) {
   TempDir dir;
   for (const char* seed : {"1", "2"}) {
