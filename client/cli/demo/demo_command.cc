@@ -17,6 +17,7 @@
 #include "client/cli/demo/picture.h"
 #include "client/cli/demo/program_path.h"
 #include "client/cli/demo/two_level.h"
+#include "client/cli/failure.h"
 #include "client/cli/file_writer.h"
 #include "client/cli/option_checks.h"
 #include "client/cli/progress.h"
@@ -136,6 +137,14 @@ std::string Draw(const DemoOutcome& outcome) {
                                         : "Some results DIFFER from the plain reference.")});
 }
 
+// The picture is written to the current folder unless another is given, and that may be anybody's.
+absl::Status CheckPicture(const std::string& path) {
+  const absl::Status status = CheckWritable(path);
+  if (status.ok()) return status;
+  return WithMessage(status,
+                     absl::StrCat(status.message(), "; give --picture FILE or --no-picture"));
+}
+
 absl::Status WritePicture(const std::string& path, const std::string& svg) {
   WINNOW_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path));
   WINNOW_RETURN_IF_ERROR(writer.Append(svg));
@@ -145,7 +154,7 @@ absl::Status WritePicture(const std::string& path, const std::string& svg) {
 absl::StatusOr<Report> RunDemo(const DemoOptions& options) {
   WINNOW_RETURN_IF_ERROR(CheckServerOptions(options));
   const std::string picture = options.no_picture ? "" : options.picture;
-  if (!picture.empty()) WINNOW_RETURN_IF_ERROR(CheckWritable(picture));
+  if (!picture.empty()) WINNOW_RETURN_IF_ERROR(CheckPicture(picture));
   WINNOW_ASSIGN_OR_RETURN(const DemoData data, LoadDemoData(options.data));
   WINNOW_ASSIGN_OR_RETURN(const DemoServer server, ReachServer(options));
   DemoOutcome outcome{.target = server.session->target,

@@ -87,6 +87,16 @@ TEST(DemoCommandTest, OptionsOfItsOwnServerBesideATargetAreRefused) {
   }
 }
 
+TEST(DemoCommandTest, PictureThatCannotBeWrittenNamesTheOptions) {
+  TempDir dir;
+  const std::string picture = dir.File("none/kept.svg");
+  const CommandResult result = RunOnServer({"demo", "--picture", picture});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "winnow: " + picture +
+                            ": cannot be written: No such file or directory; give --picture FILE "
+                            "or --no-picture\n");
+}
+
 TEST(DemoCommandTest, SeedChangesPagesButNotWhatIsKept) {
   TempDir dir;
   for (const char* seed : {"1", "2"}) {
