@@ -91,10 +91,8 @@ class ServerImpl final : public Server {
     FillEnvironment(config, std::move(on_drain_request));
     WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
     WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
-    WINNOW_RETURN_IF_ERROR(ListenForPages(config));
-    for (const std::string& address : gate_->addresses()) {
-      environment_.listeners.push_back(address);
-    }
+    environment_.listeners = gate_->addresses();
+    WINNOW_RETURN_IF_ERROR(ListenForPages(config));  // from here on pages read the environment
     SetSlowRequestThreshold(config.slow_request);
     gate_->Open([this](int fd, ConnectionKind kind) { rpc_->Adopt(fd, kind); });
     LogReady(config, environment_.clock->Now() - begin);
