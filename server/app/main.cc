@@ -81,7 +81,7 @@ int Serve(const ServerConfig& config) {
       DrainUnlessHurried(**server, stop_events, event->timeout.value_or(config.drain_timeout));
       return kExitOk;
     }
-    (*server)->ExpireLeases();
+    (*server)->DoPeriodicWork();
     if (!(*server)->CheckHealth().ok()) {
       DrainUnlessHurried(**server, stop_events, absl::ZeroDuration());
       return kExitFailed;

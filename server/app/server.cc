@@ -13,6 +13,7 @@
 #include "server/app/http_server.h"
 #include "server/app/listener.h"
 #include "server/app/pages.h"
+#include "server/app/plaintext_warning.h"
 #include "server/app/server_metrics.h"
 #include "server/backend/backend_factory.h"
 #include "server/base/clock.h"
@@ -34,7 +35,6 @@ namespace {
 
 // Replies leave at once unless a peer does not read; such a one must not hold up the end.
 constexpr absl::Duration kReplyTimeout = absl::Seconds(2);
-constexpr absl::Duration kWarningPeriod = absl::Minutes(1);  // of plaintext beyond the host
 
 int32_t QueueCount(int32_t asked) {
   if (asked > 0) return asked;
@@ -111,8 +111,8 @@ class ServerImpl final : public Server {
     return status;
   }
 
-  void ExpireLeases() override {
-    WarnOfPlaintext();
+  void DoPeriodicWork() override {
+    plaintext_warning_.WarnIfDue();
     ledger_->ExpireGraces();
     descriptors_.DropExpired();
   }
@@ -150,14 +150,6 @@ class ServerImpl final : public Server {
   }
 
  private:
-  void WarnOfPlaintext() {
-    const absl::Time now = environment_.clock->Now();
-    if (exposed_.empty() || now < next_warning_) return;
-    next_warning_ = now + kWarningPeriod;
-    Log(LogLevel::kWarning, "serving in the clear beyond this host",
-        {{"listeners", absl::StrJoin(exposed_, ",")}, {"way_out", "--tls-cert"}});
-  }
-
   absl::Status OpenGate(const ServerConfig& config) {
     allowed_uids_ = AllowedUids(config);
     ConnectionGateOptions options{.max_connections = config.max_connections,
@@ -180,7 +172,7 @@ class ServerImpl final : public Server {
     for (const std::string& text : config.insecure_listeners) {
       WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, InsecureListenerRule()));
       options.listeners.push_back({{.address = listener.address}});
-      if (listener.beyond_loopback) exposed_.push_back(listener.address);
+      if (listener.beyond_loopback) plaintext_warning_.Add(listener.address);
     }
     WINNOW_RETURN_IF_ERROR(AddAdminListeners(config, options));
     WINNOW_ASSIGN_OR_RETURN(gate_, ConnectionGate::Listen(std::move(options), metrics_));
@@ -306,8 +298,7 @@ class ServerImpl final : public Server {
   std::vector<std::unique_ptr<SocketClaim>> admin_claims_;
   std::vector<std::unique_ptr<SocketClaim>> http_claims_;
   std::vector<uid_t> allowed_uids_;
-  std::vector<std::string> exposed_;  // addresses in the clear beyond loopback
-  absl::Time next_warning_ = absl::InfinitePast();
+  PlaintextWarning plaintext_warning_{Clock::Real()};
   MetricsRegistry metrics_;
   ErrorJournal journal_{metrics_, Clock::Real()};
   std::unique_ptr<Backend> backend_;

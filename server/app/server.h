@@ -20,7 +20,7 @@ namespace winnow::server {
 // "1.2.3".
 std::string ServerVersion();
 
-// Thread safety: Drain, CheckHealth and ExpireLeases are called from one thread.
+// Thread safety: Drain, CheckHealth and DoPeriodicWork are called from one thread.
 class Server {
  public:
   // Opens the backend, listens and serves. `on_drain_request` is called, from a thread of the
@@ -37,9 +37,9 @@ class Server {
   // refuses work.
   virtual absl::Status CheckHealth() = 0;
 
-  // Ends leases whose grace is over and drops descriptors that nobody imported. Called about once a
-  // second.
-  virtual void ExpireLeases() = 0;
+  // Ends leases whose grace is over, drops descriptors that nobody imported, and reminds of
+  // listeners in the clear. Called about once a second.
+  virtual void DoPeriodicWork() = 0;
 
   // Says NOT_SERVING, refuses new work with SERVER_DRAINING, finishes what is queued within
   // `timeout`, cancels the rest, sends every reply, closes the listeners and joins all threads.
