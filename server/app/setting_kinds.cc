@@ -74,7 +74,12 @@ Setting TimeSetting(SettingText text, absl::Duration ServerConfig::*member) {
   return Make(
       std::move(text),
       [member](ServerConfig& config, absl::string_view value) -> std::string {
-        return absl::ParseDuration(value, &(config.*member)) ? "" : "a time such as 30s or 2m";
+        absl::Duration time;
+        if (!absl::ParseDuration(value, &time) || time < absl::ZeroDuration()) {
+          return "a time such as 30s or 2m";
+        }
+        config.*member = time;
+        return "";
       },
       [member](const ServerConfig& config) {
         return Values{absl::FormatDuration(config.*member)};

@@ -22,6 +22,7 @@ struct SettingText {
 Setting SizeSetting(SettingText text, int64_t ServerConfig::*member);
 Setting TextSetting(SettingText text, std::string ServerConfig::*member);
 Setting SwitchSetting(SettingText text, bool ServerConfig::*member);
+// Not negative.
 Setting TimeSetting(SettingText text, absl::Duration ServerConfig::*member);
 Setting LogLevelSetting(SettingText text, LogLevel ServerConfig::*member);
 // Values separated by commas; each use appends.

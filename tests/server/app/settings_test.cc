@@ -43,6 +43,16 @@ TEST(SettingsTest, AWrongValueNamesTheSourceAndWhatIsTaken) {
                        HasSubstr("WINNOW_THREADS is \"x\"; it takes a whole number")));
 }
 
+TEST(SettingsTest, ATimeIsNotNegative) {
+  ServerConfig config;
+  for (const char* name : {"slow-request", "drain-timeout", "max-resume-grace", "tls-reload"}) {
+    EXPECT_THAT(
+        ApplySetting(*FindSetting(name), name, "-500ms", config),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"-500ms\"; it takes a time")));
+    EXPECT_OK(ApplySetting(*FindSetting(name), name, "1500ms", config));
+  }
+}
+
 TEST(NearestNameTest, FewEditsAreAMistakeAndManyAreAnotherWord) {
   const std::vector<std::string> known = {"backend", "threads"};
   EXPECT_EQ(NearestName("bakend", known), "backend");
