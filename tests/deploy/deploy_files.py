@@ -73,6 +73,16 @@ def kubernetes():
           else 'structural checks only: the Python module kubernetes_validate is not installed')
 
 
+def names_of(values, whole, prefix=''):
+    """The dotted names of all values; those in `whole` are taken as they are, whatever is below them."""
+    for key, value in values.items():
+        name = prefix + key
+        if isinstance(value, dict) and value and name not in whole:
+            yield from names_of(value, whole, name + '.')
+        else:
+            yield name
+
+
 def chart():
     values = load_yaml(DEPLOY / 'helm/winnow/values.yaml')[0]
     with tempfile.TemporaryDirectory() as folder:
@@ -80,12 +90,16 @@ def chart():
         config.write_text(json.dumps(values['config']), encoding='utf-8')  # JSON is YAML
         code, output = run(support.SERVER, f'--config={config}', '--print-config')
     check(code == 0, f'the server takes the chart\'s settings: {output}')
+    used = set()
     for path in sorted((DEPLOY / 'helm/winnow/templates').iterdir()):
         for name in re.findall(r'\.Values\.([A-Za-z.]+)', path.read_text(encoding='utf-8')):
+            used.add(name)
             node = values
             for part in name.split('.'):
                 check(part in node, f'{path.name}: values.yaml has {name}')
                 node = node[part]
+    for name in names_of(values, used):
+        check(name in used, f'a template uses {name} of values.yaml')
     if support.shutil.which('helm') is None:
         print('structural checks only: helm is not installed, so the chart was not rendered')
         return
@@ -103,6 +117,9 @@ def rules():
     for alert in load_yaml(DEPLOY / 'prometheus/winnow-rules.yaml')[0]['groups'][0]['rules']:
         heading = f'### {alert["alert"]}'
         check(heading in (DEPLOY / 'README.md').read_text(encoding='utf-8'), f'the runbook has "{heading}"')
+        tests = load_yaml(DEPLOY / 'prometheus/winnow-rules-test.yaml')[0]['tests']
+        fired = {case['alertname'] for test in tests for case in test['alert_rule_test'] if case['exp_alerts']}
+        check(alert['alert'] in fired, f'a test of the rules makes {alert["alert"]} fire')
     need('promtool')
     for command in ('check', 'rules', 'winnow-rules.yaml'), ('test', 'rules', 'winnow-rules-test.yaml'):
         code, output = run('promtool', *command, cwd=DEPLOY / 'prometheus')
@@ -123,9 +140,8 @@ def dashboard():
     json.loads((DEPLOY / 'grafana/winnow.json').read_text())
     for name in sorted(set(re.findall(r'\bwinnow_[a-z_]+', asked))):
         check(re.sub(r'_(bucket|sum|count)$', '', name) in known or name in known, f'a server has {name}')
-    documented = (ROOT / 'docs/metrics.md').read_text(encoding='utf-8')
-    for name in sorted(known):
-        check(f'`{name}`' in documented, f'docs/metrics.md describes {name}')
+    documented = set(re.findall(r'^\| `(winnow_[a-z_]+)`', (ROOT / 'docs/metrics.md').read_text(encoding='utf-8'), re.M))
+    check(documented == known, f'docs/metrics.md describes what a server has: {sorted(documented ^ known)}')
 
 
 def unit():

@@ -1,6 +1,5 @@
 """What the tests of this folder share: where things are, a server of one's own, skipping by name."""
 
-import json
 import os
 import pathlib
 import shutil
@@ -102,7 +101,3 @@ def topk_files(folder):
     # For requests that the server refuses.
     npy(folder / 'too_long.npy', '<i4', (rows,), struct.pack(f'<{rows}i', *[columns + 1] * rows))
     return ['topk', f'--scores={folder}/scores.npy', f'--lengths={folder}/lengths.npy', '--k=64']
-
-
-def parse_json(text):
-    return json.loads(text)
