@@ -23,11 +23,11 @@ timed() {
   timings+=("$(printf '%5d s  %s' $((SECONDS - start)) "$name")")
 }
 
-# build PRESET TARGET...
+# build PRESET TARGET...: a warning fails it, whatever the preset says.
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
+  cmake --preset "$preset" -DWINNOW_WARNINGS_AS_ERRORS=ON >"build/$preset.configure.log" 2>&1 || {
     cat "build/$preset.configure.log"
     return 1
   }
