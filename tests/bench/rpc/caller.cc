@@ -4,9 +4,8 @@
 #include <grpcpp/create_channel.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 
+#include "tests/bench/rpc/measurement.h"
 #include "tests/testing/requests.h"
 #include "winnow/v1/indexer_service.grpc.pb.h"
 
@@ -19,18 +18,13 @@ double MicrosSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-[[noreturn]] void Fail(const std::string& what) {
-  std::fprintf(stderr, "rpc_bench: %s\n", what.c_str());
-  std::exit(1);
-}
-
 std::shared_ptr<grpc::Channel> Connect(const std::string& target) {
   grpc::ChannelArguments arguments;
   // Or channels to one target share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   auto channel = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(10))) {
-    Fail("no server on " + target);
+    BenchFails("no server on " + target);
   }
   return channel;
 }
@@ -47,7 +41,7 @@ class UnaryCaller final : public Caller {
       const auto begin = Clock::now();
       const grpc::Status status = stub_->TopK(&context, request_, &response);
       micros.push_back(MicrosSince(begin));
-      if (!status.ok()) Fail(status.error_message());
+      if (!status.ok()) BenchFails(status.error_message());
     }
   }
 
@@ -60,7 +54,7 @@ class UnaryCaller final : public Caller {
     for (int done = 0; done < calls; ++done) {
       queue_.Next(&tag, &ok);
       auto& slot = *static_cast<Slot*>(tag);
-      if (!slot.status.ok()) Fail(slot.status.error_message());
+      if (!slot.status.ok()) BenchFails(slot.status.error_message());
       if (done + in_flight < calls) Start(slot);
     }
     return calls * 1e6 / MicrosSince(begin);
@@ -149,7 +143,7 @@ class StreamCaller final : public Caller {
   void* Next() {
     void* tag = nullptr;
     bool ok = false;
-    if (!queue_.Next(&tag, &ok) || !ok) Fail("the stream broke");
+    if (!queue_.Next(&tag, &ok) || !ok) BenchFails("the stream broke");
     return tag;
   }
 
@@ -158,7 +152,7 @@ class StreamCaller final : public Caller {
   }
 
   void CheckAnswer() {
-    if (!response_.has_result()) Fail("a command failed: " + response_.ShortDebugString());
+    if (!response_.has_result()) BenchFails("a command failed: " + response_.ShortDebugString());
   }
 
   std::unique_ptr<v1::IndexerService::Stub> stub_;

@@ -5,6 +5,7 @@
 
 #include <deque>
 
+#include "server/rpc/server_queue.h"
 #include "tests/testing/requests.h"
 #include "winnow/v1/indexer_service.grpc.pb.h"
 
@@ -12,12 +13,6 @@ namespace winnow::testing {
 namespace {
 
 using AsyncService = v1::IndexerService::AsyncService;
-
-class Tag {
- public:
-  virtual ~Tag() = default;
-  virtual void OnEvent(bool ok) = 0;
-};
 
 void FillResult(v1::StepResult& result) {
   v1::NamedTensor& output = *result.add_outputs();
@@ -35,7 +30,7 @@ void FillTiming(v1::Timing& timing) {
   timing.set_batch_row_count(2);
 }
 
-class UnaryEcho final : public Tag {
+class UnaryEcho final : public server::CompletionTag {
  public:
   UnaryEcho(AsyncService& service, grpc::ServerCompletionQueue& queue)
       : service_(service), queue_(queue) {
@@ -73,7 +68,7 @@ class StreamEcho {
   }
 
  private:
-  struct StepTag final : Tag {
+  struct StepTag final : server::CompletionTag {
     using Handler = void (StreamEcho::*)(bool ok);
     StepTag(StreamEcho* stream, Handler handler_of_event)
         : owner(stream), handler(handler_of_event) {}
@@ -137,21 +132,23 @@ class StreamEcho {
 
 }  // namespace
 
-int ServeEcho(const std::vector<std::string>& addresses) {
+int ServeEcho(const std::vector<std::string>& addresses, EchoPolling polling) {
   AsyncService service;
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
   for (const std::string& address : addresses) {
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   }
-  auto queue = builder.AddCompletionQueue();
+  server::ServerQueue queue;
+  queue.queue = builder.AddCompletionQueue();
   auto server = builder.BuildAndStart();
   if (server == nullptr) return 1;
-  for (int i = 0; i < 2; ++i) new UnaryEcho(service, *queue);
-  new StreamEcho(service, *queue);
+  for (int i = 0; i < 2; ++i) new UnaryEcho(service, *queue.queue);
+  new StreamEcho(service, *queue.queue);
+  if (polling == EchoPolling::kAsWinnow) queue.Poll();
   void* tag = nullptr;
   bool ok = false;
-  while (queue->Next(&tag, &ok)) static_cast<Tag*>(tag)->OnEvent(ok);
+  while (queue.queue->Next(&tag, &ok)) static_cast<server::CompletionTag*>(tag)->OnEvent(ok);
   return 0;
 }
 

@@ -10,9 +10,13 @@
 
 namespace winnow::testing {
 
+// How the queue waits for its next event: asleep at once, or as that of winnow-server does, which
+// looks for a moment before (server/rpc/server_queue.h).
+enum class EchoPolling { kBare, kAsWinnow };
+
 // Serves TopK and ExecuteStream on gRPC addresses until the process ends; returns only when it
 // cannot listen.
-int ServeEcho(const std::vector<std::string>& addresses);
+int ServeEcho(const std::vector<std::string>& addresses, EchoPolling polling);
 
 }  // namespace winnow::testing
 

@@ -6,10 +6,6 @@
 //   many_clients_bench [--rounds=100] [--requests=100000]
 
 #include <grpcpp/completion_queue.h>
-#include <grpcpp/create_channel.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -18,6 +14,7 @@
 #include <string>
 
 #include "tests/bench/rpc/echo_server.h"
+#include "tests/bench/rpc/measurement.h"
 #include "tests/bench/rpc/shared_client.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/requests.h"
@@ -94,25 +91,6 @@ void CompareResults(const Burst& clients, const Burst& whole) {
   }
 }
 
-// A process of this program that serves the echo.
-class EchoProcess {
- public:
-  EchoProcess(const char* self, const std::string& address) {
-    pid_ = fork();
-    if (pid_ == 0) {
-      execl(self, self, "--serve-echo", address.c_str(), nullptr);
-      _exit(127);
-    }
-  }
-  ~EchoProcess() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-
- private:
-  pid_t pid_;
-};
-
 void MeasureBursts(Burst& clients, Burst& whole, Burst& echoes, int rounds) {
   std::vector<double> clients_micros, whole_micros, echo_micros;
   for (int round = -3; round < rounds; ++round) {
@@ -147,23 +125,20 @@ void MeasureMemory(Burst& clients, const ServerProcess& server, int64_t requests
 int Run(const char* self, int rounds, int64_t requests) {
   TempFolder folder;
   const std::string echo_target = "unix:" + folder.Path("echo");
-  EchoProcess echo_process(self, echo_target);
+  BenchProcess echo_process({self, "--serve-echo", echo_target});
   ServerProcess server;
   if (!server.running()) BenchFails("the server does not start: " + server.log());
   Random random(1);
-  SharedClient all(server.unix_target(), kClients, kColumns, random);
+  SharedClient all(server, kClients, kColumns, random);
   std::vector<std::unique_ptr<SharedClient>> clients;
   std::vector<std::unique_ptr<v1::IndexerService::Stub>> stubs;
   Burst client_burst, whole_burst, echo_burst;
   whole_burst.Add(all.indexer(), all.TopK(kK));
   for (int32_t client = 0; client < kClients; ++client) {
-    clients.push_back(std::make_unique<SharedClient>(server.unix_target(), 1, kColumns, random));
+    clients.push_back(std::make_unique<SharedClient>(server, 1, kColumns, random));
     std::memcpy(clients.back()->scores(), all.scores() + int64_t{client} * kColumns, kColumns * 4);
     client_burst.Add(clients.back()->indexer(), clients.back()->TopK(kK));
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    stubs.push_back(v1::IndexerService::NewStub(
-        grpc::CreateCustomChannel(echo_target, grpc::InsecureChannelCredentials(), arguments)));
+    stubs.push_back(v1::IndexerService::NewStub(server.Connect(echo_target)));
     echo_burst.Add(*stubs.back(), GoodTopK());
   }
   MeasureBursts(client_burst, whole_burst, echo_burst, rounds);
@@ -172,7 +147,8 @@ int Run(const char* self, int rounds, int64_t requests) {
 }
 
 int Main(int argc, char** argv) {
-  if (argc > 2 && std::strcmp(argv[1], "--serve-echo") == 0) return ServeEcho({argv[2]});
+  if (argc > 2 && std::strcmp(argv[1], "--serve-echo") == 0)
+    return ServeEcho({argv[2]}, EchoPolling::kBare);
   int rounds = 100;
   int64_t requests = 100'000;
   for (int i = 1; i < argc; ++i) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/bench/rpc/measurement.h"
 #include "tests/bench/rpc/shared_client.h"
 #include "tests/integration/server_process.h"
 
@@ -52,8 +53,8 @@ int Run(double seconds) {
   ServerProcess server;
   if (!server.running()) BenchFails("the server does not start: " + server.log());
   Random random(1);
-  SharedClient decode(server.unix_target(), 1, kColumns, random);
-  SharedClient prefill(server.unix_target(), kPrefillRows, kColumns, random);
+  SharedClient decode(server, 1, kColumns, random);
+  SharedClient prefill(server, kPrefillRows, kColumns, random);
   Decode(decode, 1);  // warm-up
   std::vector<double> alone = Decode(decode, seconds);
   std::atomic<bool> stop{false};

@@ -2,30 +2,32 @@
 // transport, measured in turns in one run. Prints CSV: latencies, what Winnow adds to the median
 // (own_cost), calls a second, and their ratio to the echo's.
 //
-//   rpc_bench --server=PATH/winnow-server [--calls=20000] [--transport=unix|tcp]
-//             [--style=unary|stream] [--in-flight=1|16|64] [--only=echo|winnow]
+// winnow-server looks for its next event for a moment before it sleeps, which hides some of its own
+// cost. So there are two echoes: "echo" sleeps at once, as gRPC does by itself, and "polling_echo"
+// waits as winnow-server does. own_cost and ratio are against the latter.
 //
-// Excluded: connecting and the first thousand calls to each server. Both servers are processes of
+//   rpc_bench --server=PATH/winnow-server [--calls=20000] [--transport=unix|tcp]
+//             [--style=unary|stream] [--in-flight=1|16|64] [--only=echo|polling_echo|winnow]
+//
+// Excluded: connecting and the first thousand calls to each server. All servers are processes of
 // their own with one completion queue; the client is one thread.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/bench/rpc/caller.h"
 #include "tests/bench/rpc/echo_server.h"
+#include "tests/bench/rpc/measurement.h"
 
 namespace winnow::testing {
 namespace {
@@ -36,29 +38,14 @@ struct Options {
   std::vector<std::string> transports = {"unix", "tcp"};
   std::vector<std::string> styles = {"unary", "stream"};
   std::vector<int> in_flight = {1, 16, 64};
-  std::string only;  // a server to call again and again, for a profiler; empty: measure both
+  std::string only;  // a server to call again and again, for a profiler; empty: measure all
 };
 
-class Process {
- public:
-  explicit Process(std::vector<std::string> arguments) {
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ == 0) {
-      execv(argv[0], argv.data());
-      _exit(127);
-    }
-  }
-  ~Process() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-
- private:
-  pid_t pid_;
-};
+// The servers in the order of their turns.
+constexpr const char* kServers[] = {"echo", "polling_echo", "winnow"};
+constexpr int kServerCount = 3, kPollingEcho = 1, kWinnow = 2;
+using Targets = std::array<std::string, kServerCount>;
+using Callers = std::array<std::unique_ptr<Caller>, kServerCount>;
 
 // A port of the loopback interface that is free now.
 int FreePort() {
@@ -73,57 +60,52 @@ int FreePort() {
   return bound ? ntohs(address.sin_port) : 0;
 }
 
-double Quantile(std::vector<double>& values, double quantile) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(quantile * static_cast<double>(values.size() - 1))];
-}
-
-void MeasureLatency(const char* label, Caller* const* callers, int calls) {
+void MeasureLatency(const char* label, const Callers& callers, int calls) {
   constexpr int kRounds = 20;
-  const char* names[] = {"echo", "winnow"};
-  std::vector<double> micros[2];
-  for (int i = 0; i < 2; ++i) {
+  std::vector<double> micros[kServerCount];
+  for (int i = 0; i < kServerCount; ++i) {
     callers[i]->Latencies(1000, micros[i]);
     micros[i].clear();
   }
   for (int round = 0; round < kRounds; ++round) {
-    for (int i = 0; i < 2; ++i) callers[i]->Latencies(calls / kRounds, micros[i]);
+    for (int i = 0; i < kServerCount; ++i) callers[i]->Latencies(calls / kRounds, micros[i]);
   }
-  for (int i = 0; i < 2; ++i) {
-    std::printf("latency,%s,%s,1,%.1f,%.1f,,\n", label, names[i], Quantile(micros[i], 0.5),
-                Quantile(micros[i], 0.99));
+  for (int i = 0; i < kServerCount; ++i) {
+    std::printf("latency,%s,%s,1,%.1f,%.1f,,\n", label, kServers[i], QuantileOf(micros[i], 0.5),
+                QuantileOf(micros[i], 0.99));
   }
   std::printf("own_cost,%s,winnow,1,%.1f,,,\n", label,
-              Quantile(micros[1], 0.5) - Quantile(micros[0], 0.5));
+              QuantileOf(micros[kWinnow], 0.5) - QuantileOf(micros[kPollingEcho], 0.5));
 }
 
-void MeasureRate(const char* label, Caller* const* callers, int in_flight, int calls) {
+void MeasureRate(const char* label, const Callers& callers, int in_flight, int calls) {
   constexpr int kRounds = 7;
-  std::vector<double> rates[2];
+  std::vector<double> rates[kServerCount];
   for (int round = 0; round < kRounds; ++round) {
-    for (int i = 0; i < 2; ++i) rates[i].push_back(callers[i]->Rate(calls / 4, in_flight));
+    for (int i = 0; i < kServerCount; ++i) {
+      rates[i].push_back(callers[i]->Rate(calls / 4, in_flight));
+    }
   }
-  const double echo = Quantile(rates[0], 0.5), winnow = Quantile(rates[1], 0.5);
-  std::printf("rate,%s,echo,%d,,,%.0f,\n", label, in_flight, echo);
-  std::printf("rate,%s,winnow,%d,,,%.0f,%.2f\n", label, in_flight, winnow, winnow / echo);
+  const double echo = QuantileOf(rates[kPollingEcho], 0.5);
+  for (int i = 0; i < kServerCount; ++i) {
+    const double rate = QuantileOf(rates[i], 0.5);
+    std::printf("rate,%s,%s,%d,,,%.0f,%.2f\n", label, kServers[i], in_flight, rate, rate / echo);
+  }
 }
 
-void Measure(const Options& options, const std::string& echo, const std::string& winnow,
-             const std::string& transport) {
+void Measure(const Options& options, const Targets& targets, const std::string& transport) {
   for (const std::string& style : options.styles) {
-    const std::unique_ptr<Caller> echo_caller = MakeCaller(style, echo);
-    const std::unique_ptr<Caller> winnow_caller = MakeCaller(style, winnow);
-    Caller* const callers[] = {echo_caller.get(), winnow_caller.get()};
+    Callers callers;
+    for (int i = 0; i < kServerCount; ++i) callers[i] = MakeCaller(style, targets[i]);
     const std::string label = transport + "," + style;
-    if (!options.only.empty()) {
-      Caller& caller = options.only == "echo" ? *echo_caller : *winnow_caller;
-      std::printf("rate,%s,%s,%d,,,%.0f,\n", label.c_str(), options.only.c_str(),
-                  options.in_flight[0], caller.Rate(options.calls, options.in_flight[0]));
-      continue;
-    }
-    MeasureLatency(label.c_str(), callers, options.calls);
+    if (options.only.empty()) MeasureLatency(label.c_str(), callers, options.calls);
     for (const int in_flight : options.in_flight) {
-      MeasureRate(label.c_str(), callers, in_flight, options.calls);
+      if (options.only.empty()) MeasureRate(label.c_str(), callers, in_flight, options.calls);
+    }
+    for (int i = 0; i < kServerCount; ++i) {
+      if (options.only != kServers[i]) continue;
+      std::printf("rate,%s,%s,%d,,,%.0f,\n", label.c_str(), kServers[i], options.in_flight[0],
+                  callers[i]->Rate(options.calls, options.in_flight[0]));
     }
     std::fflush(stdout);
   }
@@ -153,21 +135,23 @@ bool ParseOption(const std::string& argument, Options& options) {
 int Run(const Options& options, const char* self) {
   char folder[] = "/tmp/winnow_rpc_bench.XXXXXX";
   if (mkdtemp(folder) == nullptr) return 1;
-  const std::string echo_socket = std::string("unix:") + folder + "/echo";
-  const std::string winnow_socket = std::string("unix:") + folder + "/winnow";
-  const std::string echo_port = "127.0.0.1:" + std::to_string(FreePort());
-  const std::string winnow_port = "127.0.0.1:" + std::to_string(FreePort());
+  Targets sockets, ports;
+  for (int i = 0; i < kServerCount; ++i) {
+    sockets[i] = std::string("unix:") + folder + "/" + kServers[i];
+    ports[i] = "127.0.0.1:" + std::to_string(FreePort());
+  }
   {
-    Process echo({self, "--serve-echo", echo_socket, echo_port});
-    Process winnow({options.server, "--backend=cpu", "--log-level=error",
-                    "--listen=" + winnow_socket, "--listen=" + winnow_port});
+    BenchProcess echo({self, "--serve-echo", sockets[0], ports[0]});
+    BenchProcess polling_echo({self, "--serve-polling-echo", sockets[1], ports[1]});
+    BenchProcess winnow({options.server, "--backend=cpu", "--log-level=error",
+                         "--listen=" + sockets[2], "--listen=" + ports[2]});
     std::printf("kind,transport,style,server,in_flight,p50_us,p99_us,calls_per_second,ratio\n");
     for (const std::string& transport : options.transports) {
-      if (transport == "unix") Measure(options, echo_socket, winnow_socket, transport);
-      if (transport == "tcp") Measure(options, echo_port, winnow_port, transport);
+      if (transport == "unix") Measure(options, sockets, transport);
+      if (transport == "tcp") Measure(options, ports, transport);
     }
   }
-  for (const char* name : {"/echo", "/winnow", "/winnow.lock", "/winnow.fd"}) {
+  for (const char* name : {"/echo", "/polling_echo", "/winnow", "/winnow.lock", "/winnow.fd"}) {
     unlink((std::string(folder) + name).c_str());
   }
   rmdir(folder);
@@ -175,8 +159,10 @@ int Run(const Options& options, const char* self) {
 }
 
 int Main(int argc, char** argv) {
-  if (argc > 2 && std::strcmp(argv[1], "--serve-echo") == 0) {
-    return ServeEcho(std::vector<std::string>(argv + 2, argv + argc));
+  const std::string mode = argc > 2 ? argv[1] : "";
+  if (mode == "--serve-echo" || mode == "--serve-polling-echo") {
+    return ServeEcho(std::vector<std::string>(argv + 2, argv + argc),
+                     mode == "--serve-echo" ? EchoPolling::kBare : EchoPolling::kAsWinnow);
   }
   Options options;
   bool usable = true;
@@ -185,7 +171,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: rpc_bench --server=PATH/winnow-server [--calls=20000]\n"
                  "                 [--transport=unix|tcp] [--style=unary|stream] [--in-flight=N]\n"
-                 "                 [--only=echo|winnow]\n");
+                 "                 [--only=echo|polling_echo|winnow]\n");
     return 2;
   }
   return Run(options, argv[0]);

@@ -1,44 +1,21 @@
 #include "tests/bench/rpc/shared_client.h"
 
-#include <grpcpp/create_channel.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <vector>
 
 #include "server/resources/shared_memory.h"
-#include "tests/integration/server_process.h"
+#include "tests/bench/rpc/measurement.h"
 #include "tests/testing/requests.h"
 
 namespace winnow::testing {
-namespace {
-
-std::shared_ptr<grpc::Channel> OwnChannel(const std::string& target) {
-  grpc::ChannelArguments arguments;
-  // Clients are processes of their own: no connection is shared.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-}
-
-}  // namespace
-
-void BenchFails(const std::string& what) {
-  std::fprintf(stderr, "bench: %s\n", what.c_str());
-  std::exit(1);
-}
-
-double QuantileOf(std::vector<double>& values, double quantile) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(quantile * static_cast<double>(values.size() - 1))];
-}
-
-SharedClient::SharedClient(const std::string& target, int32_t rows, int32_t columns, Random& random)
+SharedClient::SharedClient(const ServerProcess& server, int32_t rows, int32_t columns,
+                           Random& random)
     : rows_(rows),
       columns_(columns),
-      session_(std::make_unique<LeaseSession>(OwnChannel(target), v1::OpenLeaseRequest())) {
+      session_(std::make_unique<LeaseSession>(server.Connect(server.unix_target()),
+                                              v1::OpenLeaseRequest())) {
   if (!session_->opened()) BenchFails("no lease");
   const int64_t bytes = int64_t{rows} * columns * 4;
   const server::UniqueFd memory(memfd_create("scores", MFD_CLOEXEC));

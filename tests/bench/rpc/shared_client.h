@@ -5,26 +5,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "tests/integration/lease_session.h"
+#include "tests/integration/server_process.h"
 #include "tests/testing/random.h"
 #include "winnow/v1/indexer_service.grpc.pb.h"
 
 namespace winnow::testing {
 
-// Ends the process with a message.
-[[noreturn]] void BenchFails(const std::string& what);
-
-// The value at a quantile; sorts the values.
-double QuantileOf(std::vector<double>& values, double quantile);
-
 // Float32 scores [rows, columns] in memory that the server has imported. Ends the process when
-// that fails. Thread safety: none.
+// that fails. A connection of its own. Thread safety: none.
 class SharedClient {
  public:
-  SharedClient(const std::string& target, int32_t rows, int32_t columns, Random& random);
+  SharedClient(const ServerProcess& server, int32_t rows, int32_t columns, Random& random);
   ~SharedClient();
   SharedClient(const SharedClient&) = delete;
   SharedClient& operator=(const SharedClient&) = delete;
