@@ -1,7 +1,6 @@
 #include "server/rpc/server_queue.h"
 
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "grpc/support/time.h"
@@ -13,7 +12,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 // A thread that sleeps is woken 20 to 50 us after its event, as long as a small request takes in
 // all. So a queue whose events follow each other quickly is looked at for a moment before its
-// thread goes to sleep; one without traffic never is.
+// thread goes to sleep; one without traffic never is. It does not yield between two looks: where
+// others want the core that gives away a time slice, milliseconds to save the microseconds here.
 constexpr std::chrono::microseconds kShortWait(100);
 constexpr std::chrono::microseconds kSpinTime(50);
 
@@ -50,8 +50,6 @@ ServerQueue::Status ServerQueue::Await(Event& event) {
   while (spins && SteadyClock::now() - begin < kSpinTime) {
     const Status status = Look(event);
     if (status != grpc::CompletionQueue::TIMEOUT) return status;
-    // Whoever else wants this core is not kept from it.
-    std::this_thread::yield();
   }
   void* tag = nullptr;
   if (!queue->Next(&tag, &event.ok)) return grpc::CompletionQueue::SHUTDOWN;
