@@ -83,7 +83,10 @@ class GrpcByteStream final : public ByteStream,
   void Finish() {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
-    stream_->Finish(&status_, Tag([this](bool) { handler_->OnFinished(FromGrpcStatus(status_)); }));
+    // After Close, the one way to cancel it, nothing is handed on.
+    stream_->Finish(&status_, Tag([this](bool) {
+      handler_->OnFinished(FromAttempt(status_, /*cancelled_here=*/false));
+    }));
   }
 
   const std::shared_ptr<Handler> handler_;

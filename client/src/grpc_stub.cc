@@ -5,6 +5,7 @@
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -44,6 +45,7 @@ class PendingCall final : public Completion {
              const std::stop_token& stop, MessageLite& response) {
     reader_ = std::move(reader);
     reader_->StartCall();
+    stop_ = stop;
     // Before Finish: from there on Complete may run and delete this object.
     cancel_.emplace(stop, TryCancel{&context_});
     reader_->Finish(&response, &status_, this);
@@ -52,7 +54,7 @@ class PendingCall final : public Completion {
   void Complete(bool) override {
     cancel_.reset();
     absl::AnyInvocable<void(absl::Status)&&> done = std::move(done_);
-    absl::Status status = FromGrpcStatus(status_);
+    absl::Status status = FromAttempt(status_, stop_.stop_requested());
     delete this;
     std::move(done)(std::move(status));
   }
@@ -61,6 +63,7 @@ class PendingCall final : public Completion {
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<MessageLite>> reader_;
   grpc::Status status_;
+  std::stop_token stop_;
   std::optional<CancelOnStop> cancel_;
   absl::AnyInvocable<void(absl::Status) &&> done_;
 };
@@ -70,7 +73,8 @@ class GrpcMessageStream final : public MessageStream {
  public:
   using Stub = grpc::TemplatedGenericStub<MessageLite, MessageLite>;
 
-  GrpcMessageStream(Stub& stub, const std::string& method, const AttemptOptions& options) {
+  GrpcMessageStream(Stub& stub, const std::string& method, const AttemptOptions& options)
+      : stop_(options.stop) {
     Prepare(options, context_);
     stream_ = stub.PrepareCall(&context_, method, &queue_);
     cancel_.emplace(options.stop, TryCancel{&context_});
@@ -99,13 +103,16 @@ class GrpcMessageStream final : public MessageStream {
     stream_->Read(&message, this);
     return Await();
   }
-  void Cancel() override { context_.TryCancel(); }
+  void Cancel() override {
+    cancelled_ = true;
+    context_.TryCancel();
+  }
   absl::Status Finish() override {
     finished_ = true;
     grpc::Status status;
     stream_->Finish(&status, this);
     Await();
-    return FromGrpcStatus(status);
+    return FromAttempt(status, cancelled_ || stop_.stop_requested());
   }
 
  private:
@@ -120,6 +127,8 @@ class GrpcMessageStream final : public MessageStream {
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReaderWriter<MessageLite, MessageLite>> stream_;
   std::optional<CancelOnStop> cancel_;
+  const std::stop_token stop_;
+  std::atomic<bool> cancelled_{false};
   bool finished_ = false;
 };
 
@@ -148,7 +157,7 @@ absl::Status GrpcStub::Call(const std::string& method, const AttemptOptions& opt
   bool ok = false;
   while (queue.Next(&tag, &ok)) {
   }
-  return FromGrpcStatus(status);
+  return FromAttempt(status, options.stop.stop_requested());
 }
 
 void GrpcStub::AsyncCall(const std::string& method, const AttemptOptions& options,

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "winnow/kernels/error.h"
 #include "winnow/v1/error_detail.pb.h"
 #include "winnow/v1/rpc_status.pb.h"
@@ -56,6 +57,15 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   std::optional<ErrorInfo> info = DecodeDetail(status.error_details());
   if (!info.has_value()) return absl::Status(code, status.error_message());
   return MakeError(code, status.error_message(), *std::move(info));
+}
+
+absl::Status FromAttempt(const grpc::Status& status, bool cancelled_here) {
+  absl::Status decoded = FromGrpcStatus(status);
+  if (cancelled_here || !absl::IsCancelled(decoded) || GetErrorInfo(decoded).has_value()) {
+    return decoded;
+  }
+  return absl::UnavailableError(
+      absl::StrCat("the server dropped the call: ", status.error_message()));
 }
 
 absl::Status FromStreamError(const v1::StreamError& error) {

@@ -14,6 +14,11 @@ namespace winnow::client {
 // cannot be read are ignored: the code and message still stand.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
+// Of an attempt that has ended. Cancelled without an ErrorInfo, by nobody on this side, is what
+// gRPC makes of a call that a server dropped unread while it shut down: Unavailable, as from a
+// server that is gone.
+absl::Status FromAttempt(const grpc::Status& status, bool cancelled_here);
+
 // Of a command of ExecuteStream: what FromGrpcStatus would give for the unary call.
 absl::Status FromStreamError(const v1::StreamError& error);
 

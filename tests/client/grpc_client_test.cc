@@ -123,6 +123,22 @@ TEST_F(GrpcClientTest, AFullQueueIsTriedAgain) {
   EXPECT_EQ(calls, 3);
 }
 
+TEST_F(GrpcClientTest, ACallThatTheServerDroppedIsTriedAgain) {
+  server_.Start();
+  std::atomic<int> calls = 0;
+  server_.indexer().top_k = [&](grpc::ServerContext& context, const v1::TopKRequest& request,
+                                v1::TopKResponse& response) {
+    if (++calls % 2 == 1) return grpc::Status(grpc::StatusCode::CANCELLED, "");
+    return EchoScores(context, request, response);
+  };
+  const Client client = MakeClient();
+  EXPECT_OK(client.TopK(request_));
+  EXPECT_OK(client.AsyncTopK(request_).Get());
+  EXPECT_EQ(calls, 4);
+  const auto once = client.TopK(request_, {.retry = RetryPolicy::Never()});
+  EXPECT_THAT(once, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("dropped the call")));
+}
+
 TEST_F(GrpcClientTest, TheTimeoutReachesTheServerAsItsDeadline) {
   server_.Start();
   absl::Time deadline;

@@ -102,5 +102,21 @@ TEST(StatusDecodingTest, AReasonOfANewerServerKeepsItsNumber) {
   EXPECT_EQ(info->retry_after_millis, 0);
 }
 
+TEST(StatusDecodingTest, ACallThatNobodyHereCancelledWasDroppedByItsServer) {
+  const grpc::Status bare(grpc::StatusCode::CANCELLED, "RST_STREAM");
+  EXPECT_THAT(FromAttempt(bare, false),
+              StatusIs(absl::StatusCode::kUnavailable, "the server dropped the call: RST_STREAM"));
+  EXPECT_THAT(FromAttempt(bare, true), StatusIs(absl::StatusCode::kCancelled, "RST_STREAM"));
+}
+
+TEST(StatusDecodingTest, ACancellationThatTheServerExplainsStaysOne) {
+  v1::ErrorDetail detail;
+  detail.set_reason(v1::ERROR_REASON_REQUEST_CANCELLED);
+  const grpc::Status explained(grpc::StatusCode::CANCELLED, "message", Envelope(detail));
+  const absl::Status status = FromAttempt(explained, false);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kCancelled, "message"));
+  EXPECT_EQ(GetErrorInfo(status)->reason, ErrorReason::kRequestCancelled);
+}
+
 }  // namespace
 }  // namespace winnow::client

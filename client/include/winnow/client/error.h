@@ -5,7 +5,8 @@
 //   if (winnow::client::HasReason(result.status(), winnow::ErrorReason::kQueueFull)) ShedLoad();
 //
 // Errors that the client makes itself:
-//   Unavailable without an ErrorInfo: no server answers at the target, or the connection broke.
+//   Unavailable without an ErrorInfo: no server answers at the target, the connection broke, or the
+//   server dropped the call unread while it shut down.
 //   DeadlineExceeded: the call's timeout passed. Cancelled: the caller's stop token,
 //   Future::Cancel, or the end of the client. InvalidArgument and ResourceExhausted with an
 //   ErrorInfo: a view that cannot be read or sent, found before anything is sent, by the same
