@@ -5,7 +5,6 @@
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/async_unary_call.h>
 
-#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -31,6 +30,11 @@ void Prepare(const AttemptOptions& options, grpc::ClientContext& context) {
   for (const auto& [key, value] : *options.metadata) context.AddMetadata(key, value);
 }
 
+// Of a unary attempt that has ended.
+absl::Status Outcome(const grpc::Status& status, const Reply& reply, const std::stop_token& stop) {
+  return status.ok() ? reply.status() : FromAttempt(status, stop.stop_requested());
+}
+
 // An asynchronous attempt. Deletes itself once it is complete.
 class PendingCall final : public Completion {
  public:
@@ -41,27 +45,29 @@ class PendingCall final : public Completion {
 
   grpc::ClientContext* context() { return &context_; }
 
-  void Start(std::unique_ptr<grpc::ClientAsyncResponseReader<MessageLite>> reader,
+  void Start(std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>> reader,
              const std::stop_token& stop, MessageLite& response) {
     reader_ = std::move(reader);
     reader_->StartCall();
     stop_ = stop;
     // Before Finish: from there on Complete may run and delete this object.
     cancel_.emplace(stop, TryCancel{&context_});
-    reader_->Finish(&response, &status_, this);
+    reply_.message = &response;
+    reader_->Finish(&reply_, &status_, this);
   }
 
   void Complete(bool) override {
     cancel_.reset();
     absl::AnyInvocable<void(absl::Status)&&> done = std::move(done_);
-    absl::Status status = FromAttempt(status_, stop_.stop_requested());
+    absl::Status status = Outcome(status_, reply_, stop_);
     delete this;
     std::move(done)(std::move(status));
   }
 
  private:
   grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientAsyncResponseReader<MessageLite>> reader_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<Reply>> reader_;
+  Reply reply_;
   grpc::Status status_;
   std::stop_token stop_;
   std::optional<CancelOnStop> cancel_;
@@ -71,7 +77,7 @@ class PendingCall final : public Completion {
 // A stream with a queue of its own, which the caller polls.
 class GrpcMessageStream final : public MessageStream {
  public:
-  using Stub = grpc::TemplatedGenericStub<MessageLite, MessageLite>;
+  using Stub = grpc::TemplatedGenericStub<MessageLite, Reply>;
 
   GrpcMessageStream(Stub& stub, const std::string& method, const AttemptOptions& options)
       : stop_(options.stop) {
@@ -100,8 +106,15 @@ class GrpcMessageStream final : public MessageStream {
     Await();
   }
   bool Read(MessageLite& message) override {
-    stream_->Read(&message, this);
-    return Await();
+    Reply reply{&message};
+    stream_->Read(&reply, this);
+    const bool read = Await();
+    if (reply.state == Reply::State::kMalformed) {
+      malformed_ = reply.status();
+      // Whoever sends such bytes may never end the stream.
+      Cancel();
+    }
+    return read;
   }
   void Cancel() override {
     cancelled_ = true;
@@ -112,7 +125,7 @@ class GrpcMessageStream final : public MessageStream {
     grpc::Status status;
     stream_->Finish(&status, this);
     Await();
-    return FromAttempt(status, cancelled_ || stop_.stop_requested());
+    return malformed_.ok() ? FromAttempt(status, cancelled_ || stop_.stop_requested()) : malformed_;
   }
 
  private:
@@ -125,10 +138,11 @@ class GrpcMessageStream final : public MessageStream {
 
   grpc::ClientContext context_;
   grpc::CompletionQueue queue_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<MessageLite, MessageLite>> stream_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<MessageLite, Reply>> stream_;
   std::optional<CancelOnStop> cancel_;
   const std::stop_token stop_;
-  std::atomic<bool> cancelled_{false};
+  bool cancelled_ = false;
+  absl::Status malformed_;
   bool finished_ = false;
 };
 
@@ -143,11 +157,12 @@ absl::Status GrpcStub::Call(const std::string& method, const AttemptOptions& opt
   Prepare(options, context);
   grpc::CompletionQueue queue;
   grpc::Status status;
+  Reply reply{&response};
   {
     const auto reader = stub_.PrepareUnaryCall(&context, method, request, &queue);
     reader->StartCall();
     const CancelOnStop cancel(options.stop, TryCancel{&context});
-    reader->Finish(&response, &status, &status);
+    reader->Finish(&reply, &status, &status);
     void* tag = nullptr;
     bool ok = false;
     queue.Next(&tag, &ok);
@@ -157,7 +172,7 @@ absl::Status GrpcStub::Call(const std::string& method, const AttemptOptions& opt
   bool ok = false;
   while (queue.Next(&tag, &ok)) {
   }
-  return FromAttempt(status, options.stop.stop_requested());
+  return Outcome(status, reply, options.stop);
 }
 
 void GrpcStub::AsyncCall(const std::string& method, const AttemptOptions& options,

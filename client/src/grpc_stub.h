@@ -10,6 +10,7 @@
 #include <string>
 
 #include "client/src/completion_thread.h"
+#include "client/src/reply.h"
 #include "client/src/stub.h"
 
 namespace winnow::client {
@@ -32,7 +33,7 @@ class GrpcStub final : public Stub {
                                             const AttemptOptions& options) override;
 
  private:
-  grpc::TemplatedGenericStub<google::protobuf::MessageLite, google::protobuf::MessageLite> stub_;
+  grpc::TemplatedGenericStub<google::protobuf::MessageLite, Reply> stub_;
   CompletionThread* completions_;
 };
 

@@ -8,9 +8,9 @@
 //   Unavailable without an ErrorInfo: no server answers at the target, the connection broke, or the
 //   server dropped the call unread while it shut down.
 //   DeadlineExceeded: the call's timeout passed. Cancelled: the caller's stop token,
-//   Future::Cancel, or the end of the client. InvalidArgument and ResourceExhausted with an
-//   ErrorInfo: a view that cannot be read or sent, found before anything is sent, by the same
-//   reasons as the server's.
+//   Future::Cancel, or the end of the client. Internal without an ErrorInfo: the server sent no
+//   reply or a malformed one. InvalidArgument and ResourceExhausted with an ErrorInfo: a view that
+//   cannot be read or sent, found before anything is sent, by the same reasons as the server's.
 
 #ifndef WINNOW_CLIENT_ERROR_H_
 #define WINNOW_CLIENT_ERROR_H_
