@@ -95,36 +95,44 @@ v1::ResourceId MakeTable(LeaseSession& session) {
   return created.page_table();
 }
 
-TEST_F(RacingMemoryTest, ATopKBesideUpdatesSeesOneVersionThatWasCurrentWhileItRan) {
-  const v1::ResourceId table = MakeTable(*session_);
-  constexpr int32_t kVersions = 3000;
+// How far the writer of a page table is, for readers beside it.
+struct Progress {
+  static constexpr int32_t kVersions = 3000;
   std::atomic<int32_t> begun{1}, applied{1};
   std::atomic<int64_t> distinct{0};
-  const auto read = [&] {
-    const auto stub = v1::IndexerService::NewStub(server_.Connect(server_.unix_target()));
-    const v1::TopKRequest request = AllSlots(*session_, table);
-    int32_t last = 0;
-    while (applied < kVersions) {
-      const int32_t oldest = applied;
-      v1::TopKResponse response;
-      const grpc::Status status = stub->TopK(Patient().get(), request, &response);
-      const int32_t newest = begun;
-      ASSERT_TRUE(status.ok()) << status.error_message();
-      const int32_t version = VersionOf(ElementsOf<int32_t>(response.result().outputs(0).tensor()));
-      ASSERT_GE(version, oldest) << "slots of several versions, or of one that was over";
-      ASSERT_LE(version, newest);
-      distinct += version != last;
-      last = version;
-    }
-  };
+};
+
+// Reads until the last version is applied: each result is of one version, current while it ran.
+void ReadWhileUpdated(ServerProcess& server, const v1::TopKRequest& request, Progress& progress) {
+  const auto stub = v1::IndexerService::NewStub(server.Connect(server.unix_target()));
+  int32_t last = 0;
+  while (progress.applied < Progress::kVersions) {
+    const int32_t oldest = progress.applied;
+    v1::TopKResponse response;
+    const grpc::Status status = stub->TopK(Patient().get(), request, &response);
+    const int32_t newest = progress.begun;
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    const int32_t version = VersionOf(ElementsOf<int32_t>(response.result().outputs(0).tensor()));
+    ASSERT_GE(version, oldest) << "slots of several versions, or of one that was over";
+    ASSERT_LE(version, newest);
+    progress.distinct += version != last;
+    last = version;
+  }
+}
+
+TEST_F(RacingMemoryTest, ATopKBesideUpdatesSeesOneVersionThatWasCurrentWhileItRan) {
+  const v1::ResourceId table = MakeTable(*session_);
+  Progress progress;
+  const v1::TopKRequest request = AllSlots(*session_, table);
+  const auto read = [&] { ReadWhileUpdated(server_, request, progress); };
   std::thread readers[] = {std::thread(read), std::thread(read), std::thread(read)};
   v1::UpdatePageTableResponse updated;
-  for (int32_t version = 2; version <= kVersions;) {
-    begun = version;
+  for (int32_t version = 2; version <= Progress::kVersions;) {
+    progress.begun = version;
     const grpc::Status status = session_->memory().UpdatePageTable(
         Patient().get(), WholeTable(*session_, table, version), &updated);
     if (status.ok()) {
-      applied = version++;
+      progress.applied = version++;
       continue;
     }
     // Readers hold every image: said so, to be tried again.
@@ -134,9 +142,10 @@ TEST_F(RacingMemoryTest, ATopKBesideUpdatesSeesOneVersionThatWasCurrentWhileItRa
     ASSERT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   }
   for (std::thread& reader : readers) reader.join();
-  EXPECT_EQ(updated.version(), kVersions + 1);
-  std::printf("results of %ld versions beside %d updates\n", distinct.load(), kVersions);
-  EXPECT_GT(distinct, 10);
+  EXPECT_EQ(updated.version(), Progress::kVersions + 1);
+  std::printf("results of %ld versions beside %d updates\n", progress.distinct.load(),
+              Progress::kVersions);
+  EXPECT_GT(progress.distinct, 10);
 }
 
 constexpr int32_t kManyRows = 256, kManyColumns = 32768;
@@ -258,6 +267,17 @@ class SharedRows {
   char* base_ = nullptr;
 };
 
+// Rows at rest rise along their columns: the last 512 of each are kept.
+void ExpectSettledResult(LeaseSession& session, const v1::TopKRequest& request) {
+  v1::TopKResponse response;
+  const grpc::Status status = session.indexer().TopK(Patient().get(), request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const auto indices = ElementsOf<int32_t>(response.result().outputs(0).tensor());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    ASSERT_EQ(indices[i], SharedRows::kColumns - 512 + static_cast<int32_t>(i % 512));
+  }
+}
+
 TEST_F(RacingMemoryTest, SharedMemoryThatIsRewrittenUnderARequestHarmsNobody) {
   SharedRows rows;
   v1::ResourceId buffer;
@@ -294,13 +314,7 @@ TEST_F(RacingMemoryTest, SharedMemoryThatIsRewrittenUnderARequestHarmsNobody) {
   EXPECT_GT(good, kFewGood);
   EXPECT_GT(bad, 0);
   rows.Settle();
-  v1::TopKResponse response;
-  const grpc::Status status = session_->indexer().TopK(Patient().get(), request, &response);
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  const auto indices = ElementsOf<int32_t>(response.result().outputs(0).tensor());
-  for (size_t i = 0; i < indices.size(); ++i) {
-    ASSERT_EQ(indices[i], SharedRows::kColumns - 512 + static_cast<int32_t>(i % 512));
-  }
+  ExpectSettledResult(*session_, request);
   server_.Signal(SIGTERM);
   EXPECT_EQ(server_.AwaitExit(), 0) << server_.log();
 }
