@@ -14,6 +14,7 @@
 
 #include "tests/integration/lease_session.h"
 #include "tests/integration/server_process.h"
+#include "tests/integration/test_programs.h"
 #include "tests/testing/random.h"
 #include "tests/testing/requests.h"
 
@@ -26,11 +27,11 @@ constexpr int kCycles = 200;
 constexpr int kClientsAtOnce = 4;
 
 pid_t StartClient(const std::string& target) {
-  const char* program = WINNOW_LEASE_CLIENT;
-  char* const arguments[] = {const_cast<char*>(program), const_cast<char*>(target.c_str()),
+  const std::string program = ProgramPath(WINNOW_LEASE_CLIENT);
+  char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>(target.c_str()),
                              nullptr};
   pid_t pid = -1;
-  EXPECT_EQ(posix_spawn(&pid, program, nullptr, nullptr, arguments, environ), 0);
+  EXPECT_EQ(posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, environ), 0);
   return pid;
 }
 

@@ -14,7 +14,8 @@
 #include "absl/time/clock.h"
 #include "server/rpc/status_mapping.h"
 #include "tests/integration/server_process.h"
-#include "tests/integration/slow_request.h"
+#include "tests/integration/slow_work.h"
+#include "tests/integration/test_programs.h"
 #include "tests/testing/requests.h"
 
 namespace winnow::testing {
@@ -23,13 +24,14 @@ namespace {
 // Many calls in flight from one thread.
 class Flood {
  public:
-  explicit Flood(v1::IndexerService::Stub& indexer) : indexer_(indexer) {}
+  // Both outlive it.
+  Flood(v1::IndexerService::Stub& indexer, const SlowWork& work) : indexer_(indexer), work_(work) {}
   ~Flood() { Finish(); }
 
   void Send(std::chrono::milliseconds patience = std::chrono::seconds(60)) {
     auto call = std::make_unique<One>();
     call->context.set_deadline(std::chrono::system_clock::now() + patience);
-    call->reader = indexer_.AsyncExecute(&call->context, SlowRequest(), &queue_);
+    call->reader = indexer_.AsyncExecute(&call->context, work_.request(), &queue_);
     call->reader->Finish(&call->response, &call->status, call.get());
     calls_.push_back(std::move(call));
   }
@@ -64,6 +66,7 @@ class Flood {
     std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ExecuteResponse>> reader;
   };
   v1::IndexerService::Stub& indexer_;
+  const SlowWork& work_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<One>> calls_;
   size_t finished_ = 0;
@@ -112,7 +115,8 @@ void ExpectIdleAndServing(ServerProcess& server) {
 TEST(OverloadTest, AFullQueueAnswersAtOnceAndServesTheRest) {
   ServerProcess server({.flags = SlowWith({"--max-queued-requests=4"})});
   const auto indexer = server.Indexer();
-  Flood flood(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood flood(*indexer, work);
   for (int i = 0; i < 60; ++i) flood.Send();
   const auto codes = flood.Finish();
   EXPECT_GE(CountOf(codes, grpc::StatusCode::OK), 4);
@@ -131,7 +135,8 @@ TEST(OverloadTest, AFullQueueAnswersAtOnceAndServesTheRest) {
 TEST(OverloadTest, TheBytesOfWaitingRequestsAreBounded) {
   ServerProcess server({.flags = SlowWith({"--max-inline-bytes=10M", "--max-queued-bytes=10M"})});
   const auto indexer = server.Indexer();
-  Flood flood(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood flood(*indexer, work);
   for (int i = 0; i < 150; ++i) flood.Send();
   const auto codes = flood.Finish();
   EXPECT_GE(CountOf(codes, grpc::StatusCode::RESOURCE_EXHAUSTED), 1);
@@ -142,10 +147,11 @@ TEST(OverloadTest, TheBytesOfWaitingRequestsAreBounded) {
 TEST(OverloadTest, ARequestPastItsDeadlineIsNeverLaunched) {
   ServerProcess server({.flags = SlowWith({})});
   const auto indexer = server.Indexer();
-  Flood patient(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood patient(*indexer, work);
   for (int i = 0; i < 60; ++i) patient.Send();
   ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 20; }));
-  Flood hurried(*indexer);
+  Flood hurried(*indexer, work);
   for (int i = 0; i < 20; ++i) hurried.Send(std::chrono::milliseconds(5));
   const auto hurried_codes = hurried.Finish();
   EXPECT_EQ(hurried_codes.count(grpc::StatusCode::OK), 0u);
@@ -159,7 +165,8 @@ TEST(OverloadTest, ARequestPastItsDeadlineIsNeverLaunched) {
 TEST(OverloadTest, CancelledRequestsAreNotLaunched) {
   ServerProcess server({.flags = SlowWith({})});
   const auto indexer = server.Indexer();
-  Flood flood(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood flood(*indexer, work);
   for (int i = 0; i < 60; ++i) flood.Send();
   ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 20; }));
   flood.CancelAll();
@@ -173,9 +180,10 @@ TEST(OverloadTest, CancelledRequestsAreNotLaunched) {
 
 TEST(OverloadTest, TheRequestsOfAKilledClientAreDropped) {
   ServerProcess server({.flags = SlowWith({})});
+  const std::string program = ProgramPath(WINNOW_FLOOD_CLIENT);
   const pid_t client = fork();
   if (client == 0) {
-    execl(WINNOW_FLOOD_CLIENT, WINNOW_FLOOD_CLIENT, server.unix_target().c_str(), nullptr);
+    execl(program.c_str(), program.c_str(), server.unix_target().c_str(), nullptr);
     _exit(127);
   }
   EXPECT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
@@ -188,7 +196,8 @@ TEST(OverloadTest, TheRequestsOfAKilledClientAreDropped) {
 TEST(OverloadTest, ADrainFinishesWhatIsQueuedAndRefusesWhatIsNew) {
   ServerProcess server({.flags = SlowWith({})});
   const auto indexer = server.Indexer();
-  Flood before(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood before(*indexer, work);
   for (int i = 0; i < 40; ++i) before.Send();
   ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
   const v1::GetStatsResponse stats = StatsOf(server);
@@ -210,7 +219,8 @@ TEST(OverloadTest, ADrainFinishesWhatIsQueuedAndRefusesWhatIsNew) {
 TEST(OverloadTest, ADrainTimeoutCancelsWhatIsLeft) {
   ServerProcess server({.flags = SlowWith({"--drain-timeout=1ms"})});
   const auto indexer = server.Indexer();
-  Flood flood(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood flood(*indexer, work);
   for (int i = 0; i < 40; ++i) flood.Send();
   ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
   server.Signal(SIGTERM);
@@ -222,7 +232,8 @@ TEST(OverloadTest, ADrainTimeoutCancelsWhatIsLeft) {
 TEST(OverloadTest, ASecondSignalEndsItAtOnce) {
   ServerProcess server({.flags = SlowWith({"--drain-timeout=60s"})});
   const auto indexer = server.Indexer();
-  Flood flood(*indexer);
+  const SlowWork work(server.Connect(server.unix_target()));
+  Flood flood(*indexer, work);
   for (int i = 0; i < 120; ++i) flood.Send();
   ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 30; }));
   server.Signal(SIGTERM);

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "grpcpp/create_channel.h"
+#include "tests/integration/test_programs.h"
 
 namespace winnow::testing {
 namespace {
@@ -40,7 +41,8 @@ TempFolder::~TempFolder() {
 ServerProcess::ServerProcess(Options options)
     : socket_path_(options.socket_path.value_or(folder_.Path("winnow.sock"))),
       log_path_(folder_.Path("log")) {
-  std::vector<std::string> arguments = {WINNOW_SERVER_PROGRAM, "--backend=cpu",
+  std::vector<std::string> arguments = {ProgramPath(WINNOW_SERVER_PROGRAM),
+                                        absl::StrCat("--backend=", TestBackend()),
                                         absl::StrCat("--listen=unix:", socket_path_)};
   if (options.tcp) arguments.push_back("--listen=127.0.0.1:0");
   arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());

@@ -1,4 +1,5 @@
-// A winnow-server of its own, as a process on a Unix socket and on loopback TCP, for one test.
+// A winnow-server of its own, as a process on a Unix socket and on loopback TCP, for one test. Its
+// backend is TestBackend() of test_programs.h.
 
 #ifndef WINNOW_TESTS_INTEGRATION_SERVER_PROCESS_H_
 #define WINNOW_TESTS_INTEGRATION_SERVER_PROCESS_H_
@@ -35,7 +36,7 @@ class TempFolder {
 class ServerProcess {
  public:
   struct Options {
-    std::vector<std::string> flags;          // besides --backend=cpu and the listeners
+    std::vector<std::string> flags;          // besides --backend and the listeners
     std::optional<std::string> socket_path;  // default: in a folder of its own
     bool tcp = true;
   };

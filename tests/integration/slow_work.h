@@ -1,0 +1,30 @@
+// A request that keeps a server busy without many bytes.
+
+#ifndef WINNOW_TESTS_INTEGRATION_SLOW_WORK_H_
+#define WINNOW_TESTS_INTEGRATION_SLOW_WORK_H_
+
+#include <memory>
+
+#include "grpcpp/channel.h"
+#include "tests/integration/lease_session.h"
+#include "winnow/v1/indexer_service.pb.h"
+
+namespace winnow::testing {
+
+// A lease with a buffer of scores, and a request that selects from all of them sixty times over:
+// tens of milliseconds of work, whether for one thread of a CPU or for a whole GPU. Ends the
+// program when the server does not grant them.
+class SlowWork {
+ public:
+  explicit SlowWork(std::shared_ptr<grpc::Channel> channel);
+
+  const v1::ExecuteRequest& request() const { return request_; }
+
+ private:
+  LeaseSession session_;
+  v1::ExecuteRequest request_;
+};
+
+}  // namespace winnow::testing
+
+#endif  // WINNOW_TESTS_INTEGRATION_SLOW_WORK_H_
