@@ -117,6 +117,8 @@ absl::string_view Name(ErrorReason reason) {
       return "INTERNAL";
     case ErrorReason::kMessageMalformed:
       return "MESSAGE_MALFORMED";
+    case ErrorReason::kImportRefused:
+      return "IMPORT_REFUSED";
   }
   return "UNSPECIFIED";
 }

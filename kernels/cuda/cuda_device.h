@@ -13,6 +13,7 @@
 #include "kernels/cuda/launch/launch_context.h"
 #include "kernels/cuda/publish_steps.h"
 #include "kernels/cuda/runtime/cuda_status.h"
+#include "kernels/cuda/runtime/memory_sharing.h"
 #include "kernels/cuda/runtime/stream.h"
 #include "kernels/cuda/tuning/device_traits.h"
 #include "winnow/kernels/device.h"
@@ -37,6 +38,7 @@ class CudaDevice final : public Device {
                         int64_t height) override;
   absl::Status Fill(Stream& stream, void* destination, int value, int64_t bytes) override;
   absl::Status Healthy() override;
+  MemorySharing* memory_sharing() override { return &memory_sharing_; }
 
   int64_t TopKWorkspaceBytes(const TopKParams& params,
                              absl::Span<const TopKSegment> segments) const override;
@@ -64,7 +66,8 @@ class CudaDevice final : public Device {
       : health_(std::move(health)),
         traits_(traits),
         info_(std::move(info)),
-        probe_stream_(std::move(probe_stream)) {}
+        probe_stream_(std::move(probe_stream)),
+        memory_sharing_(health_) {}
 
   LaunchContext ContextOf(Stream& stream) const;
   // Workspace of the larger of the two selections of a publish chain; they run one after the other.
@@ -74,6 +77,7 @@ class CudaDevice final : public Device {
   const DeviceTraits traits_;
   const DeviceInfo info_;
   const std::unique_ptr<CudaStream> probe_stream_;  // for Healthy(): never holds work
+  CudaMemorySharing memory_sharing_;
 };
 
 }  // namespace winnow::cuda

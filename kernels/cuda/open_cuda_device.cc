@@ -72,6 +72,12 @@ DeviceInfo MakeInfo(const DeviceTraits& traits, const cudaDeviceProp& properties
   // Split rows need no cluster, so that the pool exists on every device; plans say the same.
   info.pool_width = traits.multiprocessors;
   info.pool_note = PoolNote(traits);
+  int mps = 0;
+  // Drivers from before the attribute do not know it: then nothing is claimed.
+  if (cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, traits.ordinal) != cudaSuccess) {
+    cudaGetLastError();
+  }
+  info.multi_process_service = mps == 1;
   return info;
 }
 

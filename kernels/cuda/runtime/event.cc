@@ -1,10 +1,17 @@
 #include "kernels/cuda/runtime/event.h"
 
+#include <chrono>
+
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/stream.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cuda {
+namespace {
+
+constexpr auto kLookBeforeSleeping = std::chrono::microseconds(60);
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaEvent>> CudaEvent::Create(std::shared_ptr<DeviceHealth> health) {
   const DeviceScope scope(health->ordinal());
@@ -28,6 +35,13 @@ absl::Status CudaEvent::Record(Stream& stream) {
 
 absl::Status CudaEvent::Wait() {
   const DeviceScope scope(health_->ordinal());
+  // A decode step is done sooner than the driver's interrupt would wake this thread.
+  const auto look_until = std::chrono::steady_clock::now() + kLookBeforeSleeping;
+  do {
+    const cudaError_t error = cudaEventQuery(event_);
+    if (error != cudaErrorNotReady) return health_->Check(error, "waiting for an event");
+    cudaGetLastError();
+  } while (std::chrono::steady_clock::now() < look_until);
   return health_->Check(cudaEventSynchronize(event_), "waiting for an event");
 }
 

@@ -1,4 +1,5 @@
-// A point in a CUDA stream: timed, and waited for without burning a core.
+// A point in a CUDA stream: timed, and waited for. A wait looks for some tens of microseconds and
+// then sleeps.
 
 #ifndef WINNOW_KERNELS_CUDA_RUNTIME_EVENT_H_
 #define WINNOW_KERNELS_CUDA_RUNTIME_EVENT_H_

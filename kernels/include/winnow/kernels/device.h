@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "winnow/kernels/memory_sharing.h"
 #include "winnow/kernels/operations.h"
 
 namespace winnow {
@@ -35,8 +36,9 @@ struct DeviceInfo {
   int32_t pool_width = 0;        // thread blocks (threads) that may share rows at once
   std::string
       pool_note;  // why the pool is what it is, e.g. the occupancy found or the fallback taken
-  bool host_memory = false;     // host pointers are device pointers
-  std::string instruction_set;  // CPU: the vector instructions in use
+  bool host_memory = false;            // host pointers are device pointers
+  std::string instruction_set;         // CPU: the vector instructions in use
+  bool multi_process_service = false;  // CUDA: the context is a client of MPS
 };
 
 enum class MemoryKind { kDevice, kPinnedHost };
@@ -65,7 +67,7 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual absl::Status Record(Stream& stream) = 0;
-  // Blocks, without burning a core, until the recorded point is reached.
+  // Blocks until the recorded point is reached. Burns no core beyond the first 100 microseconds.
   virtual absl::Status Wait() = 0;
   virtual absl::StatusOr<bool> Done() = 0;
   // Microseconds on the device's clock from `start` to this point; both must have been reached.
@@ -96,6 +98,10 @@ class Device {
 
   // Ok while the device answers. Unavailable, for good, once its context is lost.
   virtual absl::Status Healthy() = 0;
+
+  // Memory shared with other processes; null for a device that shares none, such as the CPU, whose
+  // memory other processes share without its help. Lives as long as the device.
+  virtual MemorySharing* memory_sharing() { return nullptr; }
 
   // Bytes of scratch memory the operation needs for these segments; the workspace passed must be
   // device memory of at least that size, 256-byte aligned, used by one stream at a time. Contents

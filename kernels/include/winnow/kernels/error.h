@@ -63,6 +63,7 @@ enum class ErrorReason : int32_t {
   kPermissionDenied = 45,
   kInternal = 46,
   kMessageMalformed = 47,
+  kImportRefused = 48,
 };
 
 // "K_OUT_OF_RANGE" and so on; "UNSPECIFIED" for numbers that are not in the enum.
