@@ -56,6 +56,12 @@ std::vector<uid_t> AllowedUids(const ServerConfig& config) {
   return uids;
 }
 
+// Whether the GPU runs this process beside others or in turns with them.
+const char* MpsState(const DeviceInfo& device) {
+  if (device.kind != "cuda") return "none";
+  return device.multi_process_service ? "on" : "off";
+}
+
 TlsOptions TlsOptionsOf(const ServerConfig& config) {
   return {.certificate_path = config.tls_certificate,
           .key_path = config.tls_key,
@@ -70,7 +76,8 @@ class ServerImpl final : public Server {
   ~ServerImpl() override { Drain(absl::ZeroDuration()); }
 
   absl::Status Open(const ServerConfig& config,
-                    std::function<void(absl::Duration timeout)> on_drain_request) {
+                    std::function<void(absl::Duration timeout)> on_drain_request,
+                    const BackendOpener& open_backend) {
     const absl::Time begin = environment_.clock->Now();
     RpcServerOptions options{.adopts = true,
                              .queues = QueueCount(config.queues),
@@ -82,12 +89,12 @@ class ServerImpl final : public Server {
       WINNOW_ASSIGN_OR_RETURN(options.tls, MakeTlsCredentials(TlsOptionsOf(config), metrics_));
     }
     WINNOW_ASSIGN_OR_RETURN(backend_,
-                            OpenBackend({.kind = config.backend,
-                                         .device_ordinal = config.device,
-                                         .cpu_threads = config.threads,
-                                         .launch_slots = config.launch_slots,
-                                         .buffer_pool_bytes = config.buffer_pool_bytes,
-                                         .staging_pool_bytes = config.staging_pool_bytes}));
+                            open_backend({.kind = config.backend,
+                                          .device_ordinal = config.device,
+                                          .cpu_threads = config.threads,
+                                          .launch_slots = config.launch_slots,
+                                          .buffer_pool_bytes = config.buffer_pool_bytes,
+                                          .staging_pool_bytes = config.staging_pool_bytes}));
     FillEnvironment(config, std::move(on_drain_request));
     WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
     WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
@@ -218,9 +225,11 @@ class ServerImpl final : public Server {
     environment_.ledger = ledger_.get();
     environment_.lease_streams = &lease_streams_;
     environment_.descriptors = &descriptors_;
+    environment_.imports = &imports_;
     environment_.metrics = &metrics_;
     environment_.journal = &journal_;
     environment_.limits.max_inline_bytes = config.max_inline_bytes;
+    environment_.limits.ordering = backend_->memory_sharing() != nullptr;
     environment_.version = ServerVersion();
     environment_.queue_limits = queue;
     environment_.start_time = environment_.clock->Now();
@@ -283,6 +292,7 @@ class ServerImpl final : public Server {
         {{"version", environment_.version},
          {"backend", backend.device.kind},
          {"device", backend.device.name},
+         {"mps", MpsState(backend.device)},
          {"why", backend.choice_reason},
          {"listeners", absl::StrJoin(gate_->addresses(), ",")},
          {"tls", config.has_tls() ? "1.3" : "none"},
@@ -305,6 +315,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<Scheduler> scheduler_;
   LeaseStreams lease_streams_;
   DescriptorInbox descriptors_{{}, Clock::Real()};
+  ImportCache imports_;
   std::unique_ptr<LeaseLedger> ledger_;
   std::vector<std::unique_ptr<DescriptorSocket>> descriptor_sockets_;
   RpcEnvironment environment_{.clock = Clock::Real()};
@@ -318,10 +329,11 @@ class ServerImpl final : public Server {
 std::string ServerVersion() { return WINNOW_VERSION; }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
-    const ServerConfig& config, std::function<void(absl::Duration timeout)> on_drain_request) {
+    const ServerConfig& config, std::function<void(absl::Duration timeout)> on_drain_request,
+    const BackendOpener& open_backend) {
   WINNOW_RETURN_IF_ERROR(config.Validate());
   auto server = std::make_unique<ServerImpl>();
-  WINNOW_RETURN_IF_ERROR(server->Open(config, std::move(on_drain_request)));
+  WINNOW_RETURN_IF_ERROR(server->Open(config, std::move(on_drain_request), open_backend));
   return server;
 }
 

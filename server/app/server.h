@@ -14,11 +14,15 @@
 #include "absl/time/time.h"
 #include "server/app/server_config.h"
 #include "server/backend/backend.h"
+#include "server/backend/backend_factory.h"
 
 namespace winnow::server {
 
 // "1.2.3".
 std::string ServerVersion();
+
+using BackendOpener =
+    std::function<absl::StatusOr<std::unique_ptr<Backend>>(const BackendOptions&)>;
 
 // Thread safety: Drain, CheckHealth and DoPeriodicWork are called from one thread.
 class Server {
@@ -27,7 +31,8 @@ class Server {
   // server, when a peer asks for a drain; it must not block. Says in one log line that the server
   // is ready: version, backend and why, listeners, limits.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
-      const ServerConfig& config, std::function<void(absl::Duration timeout)> on_drain_request);
+      const ServerConfig& config, std::function<void(absl::Duration timeout)> on_drain_request,
+      const BackendOpener& open_backend = OpenBackend);
   virtual ~Server() = default;  // drains without waiting if Drain was not called
 
   // Addresses as a client would name them.

@@ -1,0 +1,126 @@
+// A server whose device is lost: it says so to everyone, and ends with a code of its own.
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/app/serve.h"
+#include "server/backend/device_backend.h"
+#include "server/rpc/status_mapping.h"
+#include "tests/testing/discrete_device.h"
+#include "tests/testing/forwarding_device.h"
+#include "tests/testing/requests.h"
+#include "winnow/kernels/error.h"
+#include "winnow/v1/admin_service.grpc.pb.h"
+#include "winnow/v1/indexer_service.grpc.pb.h"
+
+namespace winnow::server {
+namespace {
+
+bool OnGpu() {
+  const char* backend = std::getenv("WINNOW_TEST_BACKEND");
+  return backend != nullptr && std::string(backend) == "cuda";
+}
+
+// Loses its context when it is told to. Behaves like a GPU, and with WINNOW_TEST_BACKEND=cuda is
+// one: then a launch on a pointer that the contract forbids does it, and every report of the loss
+// comes from the driver.
+class LosableDevice final : public testing::ForwardingDevice {
+ public:
+  LosableDevice(std::unique_ptr<Device> device, const std::atomic<bool>* lost)
+      : ForwardingDevice(std::move(device)), lost_(*lost) {}
+
+  absl::Status Healthy() override { return PretendsLoss() ? Loss() : ForwardingDevice::Healthy(); }
+  absl::Status TopK(Stream& stream, const TopKParams& params,
+                    absl::Span<const TopKSegment> segments,
+                    absl::Span<std::byte> workspace) override {
+    if (PretendsLoss()) return Loss();
+    std::vector<TopKSegment> launched(segments.begin(), segments.end());
+    if (lost_) launched[0].lengths = reinterpret_cast<const int32_t*>(uintptr_t{0x1000});
+    return ForwardingDevice::TopK(stream, params, launched, workspace);
+  }
+
+ private:
+  bool PretendsLoss() const { return lost_ && !OnGpu(); }
+  static absl::Status Loss() {
+    return MakeError(absl::StatusCode::kUnavailable, "the device is lost",
+                     {.reason = ErrorReason::kDeviceLost});
+  }
+
+  const std::atomic<bool>& lost_;
+};
+
+absl::StatusOr<std::unique_ptr<Backend>> OpenLosable(const BackendOptions& options,
+                                                     const std::atomic<bool>* lost) {
+  absl::StatusOr<std::unique_ptr<Device>> device = testing::MakeDiscreteDevice();
+  if (OnGpu()) device = OpenCudaDevice({});
+  if (!device.ok()) return device.status();
+  return DeviceBackend::Create(std::make_unique<LosableDevice>(*std::move(device), lost),
+                               {.buffer_pool_bytes = options.buffer_pool_bytes,
+                                .staging_pool_bytes = options.staging_pool_bytes});
+}
+
+class LostDeviceTest : public ::testing::Test {
+ protected:
+  LostDeviceTest() {
+    char path[] = "/tmp/winnow_lost_device.XXXXXX";
+    folder_ = mkdtemp(path);
+    config_.listeners = {"unix:" + folder_ + "/socket"};
+    config_.log_level = LogLevel::kOff;
+    config_.buffer_pool_bytes = config_.staging_pool_bytes = int64_t{16} << 20;
+    SetLogLevel(config_.log_level);
+    served_ = std::async(std::launch::async, [this] {
+      return Serve(config_,
+                   [this](const BackendOptions& options) { return OpenLosable(options, &lost_); });
+    });
+    channel_ = grpc::CreateChannel(config_.listeners[0], grpc::InsecureChannelCredentials());
+    EXPECT_TRUE(channel_->WaitForConnected(After(30)));
+  }
+  ~LostDeviceTest() override {
+    lost_ = true;  // the server ends whatever the test did
+    if (served_.valid()) SendTopK();
+    served_ = {};
+    std::filesystem::remove_all(folder_);
+  }
+
+  static std::chrono::system_clock::time_point After(int seconds) {
+    return std::chrono::system_clock::now() + std::chrono::seconds(seconds);
+  }
+
+  grpc::Status SendTopK() {
+    grpc::ClientContext context;
+    context.set_deadline(After(30));
+    v1::TopKResponse response;
+    return v1::IndexerService::NewStub(channel_)->TopK(&context, testing::GoodTopK(), &response);
+  }
+
+  std::string folder_;
+  ServerConfig config_;
+  std::atomic<bool> lost_{false};
+  std::future<int> served_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+TEST_F(LostDeviceTest, RequestsFailAsUnavailableAndTheServerEndsWithItsCode) {
+  ASSERT_TRUE(SendTopK().ok());
+  lost_ = true;
+  const grpc::Status status = SendTopK();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value()) << status.error_message();
+  EXPECT_EQ(detail->reason(), v1::ERROR_REASON_DEVICE_LOST);
+  ASSERT_EQ(served_.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_EQ(served_.get(), kExitDeviceLost);
+}
+
+}  // namespace
+}  // namespace winnow::server
