@@ -74,6 +74,10 @@ class Backend {
                                 std::byte* plan) const = 0;
   virtual absl::StatusOr<int32_t> ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) = 0;
 
+  // Memory shared with other processes; null when the device shares none. Lives as long as the
+  // backend; what it made may outlive it.
+  virtual MemorySharing* memory_sharing() { return nullptr; }
+
   // Asks the device. Unavailable once it is lost.
   virtual absl::Status Healthy() = 0;
 

@@ -46,6 +46,7 @@ class DeviceBackend final : public Backend {
   absl::Status HostPlan(const PlanParams& params, const int32_t* lengths, int32_t rows,
                         std::byte* plan) const override;
   absl::StatusOr<int32_t> ProbeOccupancy(int32_t cluster_size, int32_t blocks_per_sm) override;
+  MemorySharing* memory_sharing() override { return device_->memory_sharing(); }
   absl::Status Healthy() override { return device_->Healthy(); }
   void Drain() override;
 

@@ -17,9 +17,7 @@
 namespace winnow::server {
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-SteadyTime SteadyNow() { return std::chrono::steady_clock::now(); }
+std::chrono::steady_clock::time_point SteadyNow() { return std::chrono::steady_clock::now(); }
 
 int64_t LaunchRows(const WorkItem& item) {
   int64_t rows = 0;
@@ -52,13 +50,6 @@ std::optional<PlanParams> PlanParamsOf(const Step& step) {
 }
 
 }  // namespace
-
-struct LaunchExecutor::Run {
-  std::unique_ptr<PoolPiece> device_memory, host_memory;
-  int64_t workspace_bytes = 0;
-  SteadyTime begun = SteadyNow();
-  absl::Duration launch_time, device_time;
-};
 
 LaunchExecutor::LaunchExecutor(Device* device, MemoryPool* staging, MemoryPool* pinned)
     : device_(device), staging_(staging), pinned_(pinned) {}
@@ -105,13 +96,16 @@ void LaunchExecutor::ExecuteItems(Items items) {
   const absl::Status status = RunLaunch(launch, run);
   if (status.ok()) return FinishItems(launch, run);
   // Work that was enqueued before the failure still uses the launch's memory.
+  const bool waited = run.waits;
+  if (waited) EndWait(items.front()->ordering, run).IgnoreError();
   stream_->Synchronize().IgnoreError();
   run = {};
   // One item must not fail for another: what is wrong may be wrong with one of them alone, and
   // workspace that is too large for all may do for half.
-  const bool may_be_one_of_them = absl::IsInvalidArgument(status) ||
-                                  absl::IsResourceExhausted(status) ||
-                                  absl::IsFailedPrecondition(status);
+  // A word that was set to end a wait says nothing about the data any more: no second try.
+  const bool may_be_one_of_them =
+      !waited && (absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status) ||
+                  absl::IsFailedPrecondition(status));
   if (items.size() > 1 && may_be_one_of_them) return ExecuteHalves(items);
   for (WorkItem* item : items) {
     item->status = status;
@@ -135,8 +129,19 @@ absl::Status LaunchExecutor::BindMemory(StagedLaunch& launch, Run& run) {
     WINNOW_ASSIGN_OR_RETURN(run.host_memory, pinned_->AwaitAllocate(launch.mirrored_bytes()));
     host = run.host_memory->data();
   }
-  launch.Bind(run.device_memory->data(), host);
+  run.mapped = MayMap(launch);
+  launch.Bind(run.device_memory->data(), host, run.mapped);
   return absl::OkStatus();
+}
+
+// Two copies of a few bytes take longer than the kernel of a decode step. A device that shares
+// memory reads and writes pinned memory over the bus; what is read there is read by many blocks,
+// and therefore small.
+bool LaunchExecutor::MayMap(const StagedLaunch& launch) const {
+  constexpr int64_t kMostUpload = 4 << 10;
+  constexpr int64_t kMostMirrored = 32 << 10;
+  return pinned_ != nullptr && device_->memory_sharing() != nullptr && launch.clearings().empty() &&
+         launch.upload_bytes() <= kMostUpload && launch.mirrored_bytes() <= kMostMirrored;
 }
 
 absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
@@ -144,6 +149,9 @@ absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
   launch.CopyIn();
   WINNOW_RETURN_IF_ERROR(Enqueue(launch, run));
   run.launch_time = absl::FromChrono(SteadyNow() - run.begun);
+  if (run.waits) {
+    WINNOW_RETURN_IF_ERROR(AwaitStart(launch.items().front()->ordering, run));
+  }
   WINNOW_RETURN_IF_ERROR(finished_->Wait());
   WINNOW_ASSIGN_OR_RETURN(const double micros, finished_->MicrosSince(*started_));
   run.device_time = absl::Microseconds(micros);
@@ -155,10 +163,12 @@ absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
 
 absl::Status LaunchExecutor::Enqueue(StagedLaunch& launch, Run& run) {
   std::byte* device = run.device_memory->data();
-  if (pinned_ != nullptr) {
+  const bool copies = pinned_ != nullptr && !run.mapped;
+  if (copies) {
     WINNOW_RETURN_IF_ERROR(
         device_->Copy(*stream_, device, run.host_memory->data(), launch.upload_and_report_bytes()));
   }
+  WINNOW_RETURN_IF_ERROR(EnqueueWait(launch.items(), run));
   WINNOW_RETURN_IF_ERROR(started_->Record(*stream_));
   for (const StagedLaunch::Compaction& vector : launch.compactions()) {
     WINNOW_RETURN_IF_ERROR(device_->CopyRows(*stream_, launch.OnDevice(vector.to), 4, vector.from,
@@ -174,7 +184,8 @@ absl::Status LaunchExecutor::Enqueue(StagedLaunch& launch, Run& run) {
                                              launch.OnDevice(vector.from), vector.entry_bytes,
                                              vector.entry_bytes, vector.rows));
   }
-  if (pinned_ != nullptr) {
+  WINNOW_RETURN_IF_ERROR(EnqueueSets(launch.items()));
+  if (copies) {
     WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, run.host_memory->data() + launch.reports_at(),
                                          device + launch.reports_at(),
                                          launch.report_and_download_bytes()));

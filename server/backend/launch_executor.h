@@ -5,6 +5,7 @@
 #ifndef WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_
 #define WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -43,7 +44,15 @@ class LaunchExecutor {
 
  private:
   using Items = absl::Span<WorkItem* const>;
-  struct Run;  // one launch that is under way
+  // One launch that is under way.
+  struct Run {
+    std::unique_ptr<PoolPiece> device_memory, host_memory;
+    int64_t workspace_bytes = 0;
+    bool mapped = false;  // the device reads and writes the pinned mirror itself
+    bool waits = false;   // for a word that another process sets
+    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    absl::Duration launch_time, device_time;
+  };
 
   LaunchExecutor(Device* device, MemoryPool* staging, MemoryPool* pinned);
 
@@ -52,8 +61,15 @@ class LaunchExecutor {
   // Allocates, copies in, runs the steps, copies out.
   absl::Status RunLaunch(StagedLaunch& launch, Run& run);
   absl::Status BindMemory(StagedLaunch& launch, Run& run);
+  bool MayMap(const StagedLaunch& launch) const;
   absl::Status Enqueue(StagedLaunch& launch, Run& run);
   absl::Status EnqueueSteps(const StagedLaunch& launch, Run& run);
+  // The words of the items: the wait before the steps, what is set after them, and the end of a
+  // wait that took too long.
+  absl::Status EnqueueWait(Items items, Run& run);
+  absl::Status EnqueueSets(Items items);
+  absl::Status AwaitStart(const WorkOrdering& ordering, Run& run);
+  absl::Status EndWait(const WorkOrdering& ordering, Run& run);
   void FinishItems(const StagedLaunch& launch, const Run& run);
   // Rows by route, from the plan that a step was given or from the one the device makes for lengths
   // that the host can see. Lengths in a GPU's memory stay uncounted without a plan: reading them

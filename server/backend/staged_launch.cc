@@ -233,9 +233,10 @@ const SegmentReport& StagedLaunch::ReportOf(size_t item, size_t step) const {
   return *reinterpret_cast<const SegmentReport*>(OnHost(places_[item][step].report));
 }
 
-void StagedLaunch::Bind(std::byte* device, std::byte* host) {
+void StagedLaunch::Bind(std::byte* device, std::byte* host, bool mapped) {
   device_ = device;
   host_ = host;
+  mapped_ = mapped;
 }
 
 void StagedLaunch::CopyIn() {

@@ -58,15 +58,17 @@ class StagedLaunch {
   // Makes room for inline outputs in the items' results.
   StagedLaunch(absl::Span<WorkItem* const> items, bool host_memory);
 
+  int64_t upload_bytes() const { return sizes_[0]; }
   int64_t upload_and_report_bytes() const { return reports_at_ + sizes_[1]; }
   int64_t report_and_download_bytes() const { return sizes_[1] + sizes_[2]; }
   int64_t mirrored_bytes() const { return scratch_at_; }
   int64_t total_bytes() const { return scratch_at_ + sizes_[3]; }
   int64_t reports_at() const { return reports_at_; }
 
-  // The launch's memory on the device, and its mirror (the same address with host_memory). May be
-  // called again with other addresses.
-  void Bind(std::byte* device, std::byte* host);
+  // The launch's memory on the device, and its mirror (the same address with host_memory). When
+  // `mapped`, the device uses the mirror itself and nothing is copied between them; only scratch is
+  // in its own memory. May be called again with other addresses.
+  void Bind(std::byte* device, std::byte* host, bool mapped = false);
 
   // Fills the host side: inputs, and reports of zeros.
   void CopyIn();
@@ -75,7 +77,9 @@ class StagedLaunch {
 
   absl::Span<WorkItem* const> items() const { return items_; }
   const StepPlaces& PlacesOf(size_t item, size_t step) const { return places_[item][step]; }
-  std::byte* OnDevice(const Place& place) const { return Resolve(place, device_); }
+  std::byte* OnDevice(const Place& place) const {
+    return Resolve(place, mapped_ && place.section != Place::Section::kScratch ? host_ : device_);
+  }
   // Only for places that the host has too; null for others.
   std::byte* OnHost(const Place& place) const;
   const SegmentReport& ReportOf(size_t item, size_t step) const;
@@ -138,6 +142,7 @@ class StagedLaunch {
   int64_t reports_at_ = 0, download_at_ = 0, scratch_at_ = 0;
   std::byte* device_ = nullptr;
   std::byte* host_ = nullptr;
+  bool mapped_ = false;
 };
 
 }  // namespace winnow::server

@@ -138,10 +138,24 @@ struct WorkTiming {
   int64_t batch_rows = 0;
 };
 
+// How an item is ordered with what other processes do on the device, by 32-bit words in memory that
+// the device reads and writes; `keep_alive` owns it. Only devices that share memory have words.
+struct WorkOrdering {
+  std::byte* wait_word = nullptr;  // the item starts when it holds wait_value or is past it
+  uint32_t wait_value = 0;
+  absl::Duration wait_timeout =
+      absl::Seconds(1);           // then the backend sets the word, and fails the item
+  std::byte* set_word = nullptr;  // set when the item's outputs are written, whatever its data were
+  uint32_t set_value = 0;
+
+  bool any() const { return wait_word != nullptr || set_word != nullptr; }
+};
+
 // One request as the backend sees it. Move only; owned by its batch while it runs.
 struct WorkItem {
   std::vector<Step> steps;
   int64_t first_row = 0;  // added to rows in errors: the item is a slice of a request from this row
+  WorkOrdering ordering;
   std::shared_ptr<const void>
       keep_alive;  // owns every host and device range that `steps` points into
 

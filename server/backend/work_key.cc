@@ -87,6 +87,12 @@ int64_t BytesHeld(const TensorRef& tensor) {
 std::string BatchKey(const WorkItem& item) {
   std::string key;
   key.reserve(48 * item.steps.size());
+  if (const WorkOrdering& ordering = item.ordering; ordering.wait_word != nullptr) {
+    // A launch waits for one word; items that wait for another one must not wait with it.
+    Append(key, static_cast<int32_t>(ordering.wait_value));
+    key.append(reinterpret_cast<const char*>(&ordering.wait_word), sizeof(ordering.wait_word));
+    key.append(absl::FormatDuration(ordering.wait_timeout));
+  }
   for (const Step& step : item.steps) {
     key.push_back(static_cast<char>(step.index()));
     std::visit([&](const auto& operation) { AppendParams(key, operation); }, step);

@@ -63,6 +63,8 @@ int64_t FailedRow(const absl::Status& status) {
 }  // namespace
 
 int64_t SliceableRows(const WorkItem& item) {
+  // Its word is set when all of it is done.
+  if (item.ordering.any()) return 0;
   if (item.steps.empty()) return 0;
   const int64_t rows = RowsOf(item.steps[0]);
   const bool sliceable =

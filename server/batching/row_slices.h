@@ -11,8 +11,8 @@
 namespace winnow::server {
 
 // Rows of the item when it can be cut: all steps have as many, at least two, no step uses a plan
-// made for all rows, and no row looks into another row's part of an earlier step's output. 0
-// otherwise.
+// made for all rows, no other process is told of its end, and no row looks into another row's part
+// of an earlier step's output. 0 otherwise.
 int64_t SliceableRows(const WorkItem& item);
 
 // Makes room in `whole.results` for what its slices write: an output tensor for each inline output.

@@ -21,6 +21,8 @@ namespace winnow::server {
 namespace {
 
 constexpr size_t kLeaseIdBytes = 32;
+constexpr size_t kTokenBytes = 32;
+constexpr size_t kMaxPacketBytes = 512;
 // One descriptor is wanted; room for more, so that those of a hostile packet are received and
 // closed rather than cut off.
 constexpr size_t kMaxDescriptors = 8;
@@ -55,7 +57,7 @@ struct Packet {
 
 // nullopt-like: an empty packet without error means that the peer closed.
 absl::StatusOr<Packet> Receive(int connection) {
-  char bytes[kLeaseIdBytes + 1];
+  char bytes[kMaxPacketBytes];
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
   iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
   msghdr message = {};
@@ -176,28 +178,36 @@ void DescriptorSocket::Accept() {
 bool DescriptorSocket::Serve(int connection) {
   absl::StatusOr<Packet> packet = Receive(connection);
   if (!packet.ok()) return packet.status().code() == absl::StatusCode::kUnavailable;  // EAGAIN
-  if (packet->truncated || packet->bytes.size() != kLeaseIdBytes ||
-      packet->descriptors.size() != 1) {
-    return false;
-  }
+  const bool gives = packet->bytes.size() == kLeaseIdBytes && packet->descriptors.size() == 1;
+  const bool fetches =
+      packet->bytes.size() == kLeaseIdBytes + kTokenBytes && packet->descriptors.empty();
+  if (packet->truncated || (!gives && !fetches)) return false;
   ucred peer = {};
   socklen_t size = sizeof(peer);
   if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  const absl::string_view lease_id = absl::string_view(packet->bytes).substr(0, kLeaseIdBytes);
+  const absl::Status allowed = check_(lease_id, peer.uid);
   std::string answer;
-  if (const absl::Status allowed = check_(packet->bytes, peer.uid); !allowed.ok()) {
+  UniqueFd fetched;
+  if (!allowed.ok()) {
     answer = Refusal(allowed);
-  } else {
-    auto token = inbox_->Put(packet->bytes, std::move(packet->descriptors.front()));
+  } else if (gives) {
+    auto token = inbox_->Put(lease_id, std::move(packet->descriptors.front()));
     answer = token.ok() ? absl::StrCat("T", *token) : Refusal(token.status());
+  } else {
+    auto taken = inbox_->Take(lease_id, absl::string_view(packet->bytes).substr(kLeaseIdBytes));
+    answer = taken.ok() ? "D" : Refusal(taken.status());
+    if (taken.ok()) fetched = *std::move(taken);
   }
   // A peer that does not read its answers loses the connection rather than holding up the others.
+  if (fetched.valid()) return SendWithDescriptor(connection, answer, fetched.get()).ok();
   return send(connection, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
          static_cast<ssize_t>(answer.size());
 }
 
-absl::StatusOr<std::string> SendDescriptor(absl::string_view socket_path,
-                                           absl::string_view lease_id, int descriptor,
-                                           absl::Duration timeout) {
+namespace {
+
+absl::StatusOr<UniqueFd> Connect(absl::string_view socket_path, absl::Duration timeout) {
   WINNOW_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(socket_path));
   UniqueFd connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!connection.valid()) return SocketError(socket_path, "socket");
@@ -208,15 +218,48 @@ absl::StatusOr<std::string> SendDescriptor(absl::string_view socket_path,
       0) {
     return SocketError(socket_path, "connect");
   }
+  return connection;
+}
+
+absl::Status Refused(absl::string_view answer) {
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("the server refused: ", answer.substr(1)),
+                   {.reason = ErrorReason::kPermissionDenied, .field = "descriptor"});
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SendDescriptor(absl::string_view socket_path,
+                                           absl::string_view lease_id, int descriptor,
+                                           absl::Duration timeout) {
+  WINNOW_ASSIGN_OR_RETURN(const UniqueFd connection, Connect(socket_path, timeout));
   WINNOW_RETURN_IF_ERROR(SendWithDescriptor(connection.get(), lease_id, descriptor));
-  char answer[512];
+  char answer[kMaxPacketBytes];
   const ssize_t received = recv(connection.get(), answer, sizeof(answer), 0);
   if (received <= 0) return SocketError(socket_path, "no answer");
   const absl::string_view text(answer, static_cast<size_t>(received));
   if (text.front() == 'T') return std::string(text.substr(1));
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   absl::StrCat("the server refused the descriptor: ", text.substr(1)),
-                   {.reason = ErrorReason::kPermissionDenied, .field = "descriptor"});
+  return Refused(text);
+}
+
+absl::StatusOr<UniqueFd> FetchDescriptor(absl::string_view socket_path, absl::string_view lease_id,
+                                         absl::string_view export_token, absl::Duration timeout) {
+  WINNOW_ASSIGN_OR_RETURN(const UniqueFd connection, Connect(socket_path, timeout));
+  const std::string ask = absl::StrCat(lease_id, export_token);
+  if (send(connection.get(), ask.data(), ask.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(ask.size())) {
+    return SocketError(socket_path, "send");
+  }
+  pollfd wait = {.fd = connection.get(), .events = POLLIN};
+  if (poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(timeout))) <= 0) {
+    return SocketError(socket_path, "no answer");
+  }
+  absl::StatusOr<Packet> packet = Receive(connection.get());
+  if (!packet.ok() || packet->bytes.empty()) return SocketError(socket_path, "no answer");
+  if (packet->bytes == "D" && packet->descriptors.size() == 1) {
+    return std::move(packet->descriptors.front());
+  }
+  return Refused(packet->bytes);
 }
 
 }  // namespace winnow::server

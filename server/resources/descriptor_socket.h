@@ -1,10 +1,11 @@
-// The Unix socket beside the server's that takes file descriptors (SCM_RIGHTS), which gRPC cannot
-// carry.
+// The Unix socket beside the server's that carries file descriptors (SCM_RIGHTS), which gRPC
+// cannot.
 //
-// Protocol, SOCK_SEQPACKET: a client sends one packet, the 32 digits of its lease id, with one
-// descriptor attached, and receives one packet: 'T' and the 32 digits of the import token, or 'E',
-// the reason's name, a space and a message. The connection may be used again. Anything else ends
-// the connection.
+// Protocol, SOCK_SEQPACKET: a client sends one packet and receives one. With the 32 digits of its
+// lease id and one descriptor attached, the answer is 'T' and the 32 digits of the import token.
+// With the lease id and the 32 digits of an export token, and no descriptor, it is 'D' with the
+// descriptor attached. Or it is 'E', the reason's name, a space and a message. The connection may
+// be used again. Anything else ends the connection.
 
 #ifndef WINNOW_SERVER_RESOURCES_DESCRIPTOR_SOCKET_H_
 #define WINNOW_SERVER_RESOURCES_DESCRIPTOR_SOCKET_H_
@@ -70,6 +71,9 @@ class DescriptorSocket {
 absl::StatusOr<std::string> SendDescriptor(absl::string_view socket_path,
                                            absl::string_view lease_id, int descriptor,
                                            absl::Duration timeout);
+// Client side: the descriptor that `export_token` of ExportBuffer stands for. Errors as above.
+absl::StatusOr<UniqueFd> FetchDescriptor(absl::string_view socket_path, absl::string_view lease_id,
+                                         absl::string_view export_token, absl::Duration timeout);
 
 }  // namespace winnow::server
 

@@ -99,8 +99,11 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Map(const UniqueFd& 
                                   " imports, its most; release some first"),
                      {.reason = ErrorReason::kQuotaExceeded, .field = "imports of the server"});
   }
-  return std::unique_ptr<SharedMemory>(
-      new SharedMemory(data, options.size_bytes, options.read_only, guard));
+  UniqueFd watched(options.watch_size ? fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1);
+  auto memory =
+      std::unique_ptr<SharedMemory>(new SharedMemory(data, options, guard, std::move(watched)));
+  if (options.watch_size && !memory->watched_.valid()) return MapError(errno);
+  return memory;
 }
 
 SharedMemory::~SharedMemory() {
@@ -109,7 +112,10 @@ SharedMemory::~SharedMemory() {
 }
 
 absl::Status SharedMemory::Intact() const {
-  if (!BusErrorCaught(guard_)) return absl::OkStatus();
+  struct stat status = {};
+  const bool shrunk =
+      watched_.valid() && (fstat(watched_.get(), &status) != 0 || status.st_size < end_bytes_);
+  if (!shrunk && !BusErrorCaught(guard_)) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    "imported shared memory was truncated by its owner; import it again",
                    {.reason = ErrorReason::kRangeOutOfBounds, .field = "buffer"});

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,9 @@ class SharedMemory {
     int64_t offset_bytes = 0;  // a multiple of the page size
     int64_t size_bytes = 0;    // at least 1
     bool read_only = false;
+    // For memory that a device reads: it meets no bus error, so Intact() looks at the size itself.
+    // Keeps a descriptor.
+    bool watch_size = false;
   };
 
   // Maps a part of the shared memory behind `fd` (shm_open or memfd_create). InvalidArgument for
@@ -58,13 +62,20 @@ class SharedMemory {
   absl::Status Intact() const;
 
  private:
-  SharedMemory(std::byte* data, int64_t size_bytes, bool read_only, int guard)
-      : data_(data), size_bytes_(size_bytes), read_only_(read_only), guard_(guard) {}
+  SharedMemory(std::byte* data, const Options& options, int guard, UniqueFd watched)
+      : data_(data),
+        size_bytes_(options.size_bytes),
+        end_bytes_(options.offset_bytes + options.size_bytes),
+        read_only_(options.read_only),
+        guard_(guard),
+        watched_(std::move(watched)) {}
 
   std::byte* const data_;
   const int64_t size_bytes_;
+  const int64_t end_bytes_;  // in the file
   const bool read_only_;
-  const int guard_;  // of bus_error_guard.h
+  const int guard_;         // of bus_error_guard.h
+  const UniqueFd watched_;  // invalid unless the size is watched
 };
 
 }  // namespace winnow::server

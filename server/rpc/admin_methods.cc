@@ -48,6 +48,7 @@ void EncodeDevice(const DeviceInfo& info, v1::DeviceDescription& device) {
   device.set_pool_width(info.pool_width);
   device.set_pool_note(info.pool_note);
   device.set_instruction_set(info.instruction_set);
+  device.set_multi_process_service(info.multi_process_service);
 }
 
 void EncodeLimits(const RpcEnvironment& environment, v1::ServerLimits& limits) {
@@ -66,6 +67,7 @@ absl::Status GetServerInfo(const RpcEnvironment& environment, v1::GetServerInfoR
   response.set_state(StateOf(environment));
   response.set_backend_reason(backend.choice_reason);
   EncodeDevice(backend.device, *response.mutable_device());
+  response.mutable_device()->set_shares_memory(environment.backend->memory_sharing() != nullptr);
   EncodeLimits(environment, *response.mutable_limits());
   for (const std::string& listener : environment.listeners) response.add_listeners(listener);
   const absl::Duration start = environment.start_time - absl::UnixEpoch();

@@ -8,6 +8,7 @@
 #include "server/rpc/field_names.h"
 #include "server/rpc/message_bytes.h"
 #include "server/rpc/request_decoder.h"
+#include "server/rpc/request_ordering.h"
 #include "server/rpc/response_encoder.h"
 #include "server/rpc/slow_request_log.h"
 #include "server/rpc/status_mapping.h"
@@ -160,6 +161,10 @@ absl::Status ExecuteStream::Submit(const std::shared_ptr<Command>& command) {
   }
   WINNOW_ASSIGN_OR_RETURN(
       task->work, DecodeSteps(execute.steps(), environment_.limits, command->resources.get()));
+  if (execute.has_ordering()) {
+    WINNOW_RETURN_IF_ERROR(DecodeOrdering(execute.ordering(), environment_.limits,
+                                          command->resources.get(), task->work.ordering));
+  }
   if (absl::Status status = CheckItem(task->work); !status.ok()) {
     return RenameForExecute(status, task->work);
   }

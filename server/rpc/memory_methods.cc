@@ -9,6 +9,7 @@
 #include "server/resources/buffer.h"
 #include "server/resources/page_table.h"
 #include "server/rpc/request_scope.h"
+#include "server/rpc/sharing_methods.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -30,44 +31,24 @@ absl::Status AllocateBuffer(const RpcEnvironment& environment,
   WINNOW_RETURN_IF_ERROR(FieldInRange(ErrorReason::kValueOutOfRange, "size_bytes",
                                       request.size_bytes(), 1,
                                       environment.ledger->options().max_lease_bytes));
-  WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
-                          environment.ledger->Reserve(request.lease_id(), request.size_bytes()));
-  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
-                          environment.backend->AllocateBuffer(request.size_bytes()));
-  WINNOW_ASSIGN_OR_RETURN(
-      const ResourceId id,
-      environment.ledger->Add(request.lease_id(),
-                              std::make_shared<AllocatedBuffer>(std::move(memory)),
-                              std::move(holds)));
-  EncodeId(id, *response.mutable_buffer());
-  response.set_size_bytes(request.size_bytes());
-  return absl::OkStatus();
-}
-
-absl::Status ImportBuffer(const RpcEnvironment& environment, const v1::ImportBufferRequest& request,
-                          v1::ImportBufferResponse& response) {
-  if (!environment.backend->info().device.host_memory) {
-    return MakeError(absl::StatusCode::kUnimplemented,
-                     "this backend cannot read shared memory of the host",
-                     {.reason = ErrorReason::kNotInBuild, .field = "import_token"});
+  std::shared_ptr<Buffer> buffer;
+  std::vector<QuotaHold> holds;
+  if (request.export_kind() != v1::EXPORT_KIND_UNSPECIFIED) {
+    WINNOW_ASSIGN_OR_RETURN(ExportableAllocation exportable,
+                            AllocateExportable(environment, request));
+    buffer = std::move(exportable.buffer);
+    holds = std::move(exportable.holds);
+  } else {
+    WINNOW_ASSIGN_OR_RETURN(holds,
+                            environment.ledger->Reserve(request.lease_id(), request.size_bytes()));
+    WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
+                            environment.backend->AllocateBuffer(request.size_bytes()));
+    buffer = std::make_shared<AllocatedBuffer>(std::move(memory));
   }
-  WINNOW_RETURN_IF_ERROR(FieldInRange(ErrorReason::kRangeOutOfBounds, "size_bytes",
-                                      request.size_bytes(), 1,
-                                      environment.ledger->options().max_lease_bytes));
-  WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
-                          environment.ledger->Reserve(request.lease_id(), request.size_bytes()));
-  WINNOW_ASSIGN_OR_RETURN(
-      const UniqueFd descriptor,
-      environment.descriptors->Take(request.lease_id(), request.import_token()));
-  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<SharedMemory> memory,
-                          SharedMemory::Map(descriptor, {.offset_bytes = request.offset_bytes(),
-                                                         .size_bytes = request.size_bytes(),
-                                                         .read_only = request.read_only()}));
+  response.set_size_bytes(buffer->size_bytes());
   WINNOW_ASSIGN_OR_RETURN(
       const ResourceId id,
-      environment.ledger->Add(request.lease_id(),
-                              std::make_shared<ImportedBuffer>(std::move(memory)),
-                              std::move(holds)));
+      environment.ledger->Add(request.lease_id(), std::move(buffer), std::move(holds)));
   EncodeId(id, *response.mutable_buffer());
   return absl::OkStatus();
 }
@@ -214,8 +195,11 @@ std::vector<std::unique_ptr<RpcMethod>> MakeMemoryMethods(RawMemoryService& serv
       "AllocateBuffer", BindRequest(service, &Raw::RequestAllocateBuffer), environment, &worker,
       AllocateBuffer));
   methods.push_back(Immediate<v1::ImportBufferRequest, v1::ImportBufferResponse>(
-      "ImportBuffer", BindRequest(service, &Raw::RequestImportBuffer), environment, nullptr,
+      "ImportBuffer", BindRequest(service, &Raw::RequestImportBuffer), environment, &worker,
       ImportBuffer));
+  methods.push_back(Immediate<v1::ExportBufferRequest, v1::ExportBufferResponse>(
+      "ExportBuffer", BindRequest(service, &Raw::RequestExportBuffer), environment, &worker,
+      ExportBuffer));
   methods.push_back(Immediate<v1::ReleaseBufferRequest, v1::ReleaseBufferResponse>(
       "ReleaseBuffer", BindRequest(service, &Raw::RequestReleaseBuffer), environment, nullptr,
       [](const RpcEnvironment& env, const auto& request, auto&) {

@@ -12,18 +12,17 @@
 
 namespace winnow::server {
 
-using RawMemoryUnary = v1::MemoryService::WithRawMethod_AllocateBuffer<
-    v1::MemoryService::WithRawMethod_ImportBuffer<v1::MemoryService::WithRawMethod_ReleaseBuffer<
-        v1::MemoryService::WithRawMethod_ListResources<
-            v1::MemoryService::WithRawMethod_CreatePageTable<
-                v1::MemoryService::WithRawMethod_UpdatePageTable<
-                    v1::MemoryService::WithRawMethod_ForkPageTable<
-                        v1::MemoryService::WithRawMethod_ReleasePageTable<
-                            v1::MemoryService::Service>>>>>>>>;
+using RawMemoryBuffers = v1::MemoryService::WithRawMethod_AllocateBuffer<
+    v1::MemoryService::WithRawMethod_ImportBuffer<v1::MemoryService::WithRawMethod_ExportBuffer<
+        v1::MemoryService::WithRawMethod_ReleaseBuffer<
+            v1::MemoryService::WithRawMethod_ListResources<v1::MemoryService::Service>>>>>;
+using RawMemoryUnary = v1::MemoryService::WithRawMethod_CreatePageTable<
+    v1::MemoryService::WithRawMethod_UpdatePageTable<v1::MemoryService::WithRawMethod_ForkPageTable<
+        v1::MemoryService::WithRawMethod_ReleasePageTable<RawMemoryBuffers>>>>;
 using RawMemoryService = v1::MemoryService::WithRawMethod_WriteBuffer<
     v1::MemoryService::WithRawMethod_ReadBuffer<RawMemoryUnary>>;
 
-// `worker` takes the calls that fill memory. All three outlive the methods.
+// `worker` takes the calls that fill or map memory. All three outlive the methods.
 std::vector<std::unique_ptr<RpcMethod>> MakeMemoryMethods(RawMemoryService& service,
                                                           RpcEnvironment& environment,
                                                           WorkerThread& worker);

@@ -19,6 +19,7 @@ class RequestResources;
 struct DecodeLimits {
   int64_t max_inline_bytes = int64_t{64} << 20;  // of inputs, and of the outputs they imply, each
   int32_t max_steps = 64;                        // of an Execute request
+  bool ordering = false;                         // whether the device waits for words and sets them
 };
 
 // `resources` finds what the request uses of its lease; null: the request has none. The item points

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/request_decoder.h"
+#include "server/rpc/request_ordering.h"
 #include "server/rpc/request_scope.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -51,7 +52,11 @@ absl::StatusOr<WorkItem> DecodeSteps(const google::protobuf::RepeatedPtrField<v1
 
 absl::StatusOr<WorkItem> DecodeExecute(const v1::ExecuteRequest& request,
                                        const DecodeLimits& limits, RequestResources* resources) {
-  return DecodeSteps(request.steps(), limits, resources);
+  WINNOW_ASSIGN_OR_RETURN(WorkItem item, DecodeSteps(request.steps(), limits, resources));
+  if (request.has_ordering()) {
+    WINNOW_RETURN_IF_ERROR(DecodeOrdering(request.ordering(), limits, resources, item.ordering));
+  }
+  return item;
 }
 
 }  // namespace winnow::server

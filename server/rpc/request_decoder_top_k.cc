@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/request_decoder.h"
+#include "server/rpc/request_ordering.h"
 #include "server/rpc/request_scope.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -62,6 +63,9 @@ absl::StatusOr<WorkItem> DecodeTopK(const v1::TopKRequest& request, const Decode
   if (!status.ok()) return WithFieldPrefix("step.", status);
   WorkItem item;
   item.steps.emplace_back(std::move(step));
+  if (request.has_ordering()) {
+    WINNOW_RETURN_IF_ERROR(DecodeOrdering(request.ordering(), limits, resources, item.ordering));
+  }
   return item;
 }
 

@@ -16,6 +16,7 @@
 #include "server/base/worker_thread.h"
 #include "server/batching/scheduler.h"
 #include "server/resources/descriptor_inbox.h"
+#include "server/resources/import_cache.h"
 #include "server/resources/lease_ledger.h"
 #include "server/rpc/error_journal.h"
 #include "server/rpc/lease_streams.h"
@@ -34,6 +35,7 @@ struct RpcEnvironment {
   LeaseLedger* ledger = nullptr;
   LeaseStreams* lease_streams = nullptr;
   DescriptorInbox* descriptors = nullptr;
+  ImportCache* imports = nullptr;
   std::string descriptor_socket_path;  // empty: none; then imports are refused
   Clock* clock = nullptr;
   MetricsRegistry* metrics = nullptr;

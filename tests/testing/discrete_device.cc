@@ -15,8 +15,10 @@ namespace {
 
 class DiscreteDevice final : public Device {
  public:
-  explicit DiscreteDevice(int64_t workspace_bytes)
-      : cpu_(*OpenCpuDevice({.threads = 1})), workspace_bytes_(workspace_bytes) {
+  DiscreteDevice(int64_t workspace_bytes, bool reads_pinned)
+      : cpu_(*OpenCpuDevice({.threads = 1})),
+        workspace_bytes_(workspace_bytes),
+        reads_pinned_(reads_pinned) {
     info_ = cpu_->info();
     info_.kind = "discrete";
     info_.host_memory = false;
@@ -26,7 +28,7 @@ class DiscreteDevice final : public Device {
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(MemoryKind kind, int64_t bytes) override {
     WINNOW_ASSIGN_OR_RETURN(auto memory, cpu_->Allocate(kind, bytes));
     std::memset(memory->data(), 0xa5, bytes);
-    if (kind == MemoryKind::kDevice) {
+    if (kind == MemoryKind::kDevice || reads_pinned_) {
       absl::MutexLock lock(&mu_);
       ranges_[memory->data()] = bytes;
     }
@@ -136,6 +138,7 @@ class DiscreteDevice final : public Device {
 
   const std::unique_ptr<Device> cpu_;
   const int64_t workspace_bytes_;
+  const bool reads_pinned_;
   DeviceInfo info_;
   mutable absl::Mutex mu_;
   std::map<const std::byte*, int64_t> ranges_ ABSL_GUARDED_BY(mu_);
@@ -143,8 +146,8 @@ class DiscreteDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> MakeDiscreteDevice(int64_t workspace_bytes) {
-  return std::make_unique<DiscreteDevice>(workspace_bytes);
+std::unique_ptr<Device> MakeDiscreteDevice(int64_t workspace_bytes, bool reads_pinned) {
+  return std::make_unique<DiscreteDevice>(workspace_bytes, reads_pinned);
 }
 
 }  // namespace winnow::testing

@@ -10,9 +10,9 @@
 
 namespace winnow::testing {
 
-// Operations fail with Internal when a segment points outside the memory that Allocate gave. They
-// need `workspace_bytes` of workspace.
-std::unique_ptr<Device> MakeDiscreteDevice(int64_t workspace_bytes = 0);
+// Operations fail with Internal when a segment points outside the device memory that Allocate gave,
+// or with `reads_pinned` outside that and pinned memory. They need `workspace_bytes` of workspace.
+std::unique_ptr<Device> MakeDiscreteDevice(int64_t workspace_bytes = 0, bool reads_pinned = false);
 
 }  // namespace winnow::testing
 

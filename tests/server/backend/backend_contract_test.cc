@@ -14,6 +14,7 @@
 #include "tests/server/backend/reference_item.h"
 #include "tests/testing/discrete_device.h"
 #include "tests/testing/random.h"
+#include "tests/testing/sharing_device.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/work_items.h"
 #include "winnow/kernels/error.h"
@@ -23,7 +24,7 @@ namespace {
 
 using winnow::testing::Random;
 
-enum class Kind { kCpu, kDiscrete, kCuda };
+enum class Kind { kCpu, kDiscrete, kSharing, kCuda };
 
 class BackendContractTest : public ::testing::TestWithParam<Kind> {
  protected:
@@ -42,6 +43,10 @@ class BackendContractTest : public ::testing::TestWithParam<Kind> {
         return OpenCpuDevice({.threads = 2});
       case Kind::kDiscrete:
         return winnow::testing::MakeDiscreteDevice(10'000);
+      case Kind::kSharing: {
+        static auto* const sharing = new winnow::testing::FakeSharing;
+        return std::make_unique<winnow::testing::SharingDevice>(sharing);
+      }
       case Kind::kCuda:
         break;
     }
@@ -154,9 +159,11 @@ TEST_P(BackendContractTest, RandomBatchesEqualTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, BackendContractTest,
-                         ::testing::Values(Kind::kCpu, Kind::kDiscrete, Kind::kCuda),
+                         ::testing::Values(Kind::kCpu, Kind::kDiscrete, Kind::kSharing,
+                                           Kind::kCuda),
                          [](const auto& info) {
                            if (info.param == Kind::kCpu) return "Cpu";
+                           if (info.param == Kind::kSharing) return "Sharing";
                            return info.param == Kind::kDiscrete ? "Discrete" : "Cuda";
                          });
 

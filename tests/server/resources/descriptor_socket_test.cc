@@ -90,6 +90,23 @@ TEST_F(DescriptorSocketTest, AnUnknownLeaseIsRefusedWithItsReason) {
   EXPECT_EQ(inbox_.waiting(), 0);
 }
 
+TEST_F(DescriptorSocketTest, AnExportedDescriptorIsFetchedOnceByItsLease) {
+  UniqueFd memory(memfd_create("test", MFD_CLOEXEC));
+  ASSERT_EQ(write(memory.get(), "scores", 6), 6);
+  const auto token = inbox_.Put(kLease, std::move(memory));
+  ASSERT_THAT(token, IsOk());
+  EXPECT_THAT(
+      FetchDescriptor(socket_->path(), std::string(32, 'b'), *token, absl::Seconds(10)).status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("LEASE_NOT_FOUND")));
+  const auto fetched = FetchDescriptor(socket_->path(), kLease, *token, absl::Seconds(10));
+  ASSERT_THAT(fetched, IsOk());
+  char text[7] = {};
+  ASSERT_EQ(pread(fetched->get(), text, 6, 0), 6);
+  EXPECT_STREQ(text, "scores");
+  EXPECT_THAT(FetchDescriptor(socket_->path(), kLease, *token, absl::Seconds(10)).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("RESOURCE_NOT_FOUND")));
+}
+
 TEST_F(DescriptorSocketTest, MalformedPacketsEndTheirConnectionOnly) {
   for (const std::string& bytes :
        {std::string("short"), std::string(33, 'a'), std::string(4000, 'a')}) {

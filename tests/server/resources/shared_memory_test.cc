@@ -99,6 +99,16 @@ TEST(SharedMemoryTest, AnOwnerThatTruncatesHarmsOnlyItself) {
   EXPECT_THAT((*memory)->Intact(), FailsWith(ErrorReason::kRangeOutOfBounds, "buffer"));
 }
 
+TEST(SharedMemoryTest, AWatchedSizeFindsATruncationThatNobodyRanInto) {
+  const UniqueFd fd = MakeMemory(8192);
+  const auto memory =
+      SharedMemory::Map(fd, {.offset_bytes = 4096, .size_bytes = 4096, .watch_size = true});
+  ASSERT_THAT(memory, IsOk());
+  EXPECT_THAT((*memory)->Intact(), IsOk());
+  ASSERT_EQ(ftruncate(fd.get(), 8191), 0);
+  EXPECT_THAT((*memory)->Intact(), FailsWith(ErrorReason::kRangeOutOfBounds, "buffer"));
+}
+
 TEST(UniqueFdTest, ClosesWhenDestroyedAndNotWhenMovedFrom) {
   const int raw = memfd_create("fd", MFD_CLOEXEC);
   {

@@ -1,0 +1,105 @@
+// Items that are ordered with other processes' work: what is waited for, what is set, and who
+// shares a launch.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "server/backend/device_backend.h"
+#include "server/backend/work_key.h"
+#include "tests/testing/fake_sharing.h"
+#include "tests/testing/sharing_device.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/work_items.h"
+
+namespace winnow::server {
+namespace {
+
+using winnow::testing::FailsWith;
+using winnow::testing::FakeSharing;
+using winnow::testing::SharingDevice;
+
+class LaunchWordsTest : public ::testing::Test {
+ protected:
+  void Open(FakeSharing* sharing) {
+    auto backend = DeviceBackend::Create(
+        std::make_unique<SharingDevice>(sharing),
+        {.buffer_pool_bytes = int64_t{16} << 20, .staging_pool_bytes = int64_t{16} << 20});
+    ASSERT_OK(backend);
+    backend_ = *std::move(backend);
+  }
+  void Run(const std::vector<WorkItem*>& items) {
+    auto batch = std::make_unique<WorkBatch>();
+    batch->items = items;
+    absl::Notification done;
+    backend_->Launch(std::move(batch), [&](std::unique_ptr<WorkBatch>) { done.Notify(); });
+    done.WaitForNotification();
+  }
+
+  FakeSharing sharing_;
+  uint32_t words_[2] = {};
+  std::unique_ptr<Backend> backend_;
+
+  std::byte* Word(int index) { return reinterpret_cast<std::byte*>(&words_[index]); }
+};
+
+TEST_F(LaunchWordsTest, TheWordIsWaitedForBeforeAndSetAfter) {
+  Open(&sharing_);
+  words_[0] = 7;
+  WorkItem item = MakeTopKItem(2, 64, 4);
+  item.ordering = {
+      .wait_word = Word(0), .wait_value = 7, .set_word = Word(1), .set_value = 0x80000001};
+  Run({&item});
+  ASSERT_OK(item.status);
+  EXPECT_EQ(sharing_.waits, 1);
+  EXPECT_EQ(words_[1], 0x80000001u);
+}
+
+TEST_F(LaunchWordsTest, EachItemOfALaunchSetsItsOwnWord) {
+  Open(&sharing_);
+  WorkItem first = MakeTopKItem(2, 64, 4);
+  WorkItem second = MakeTopKItem(2, 64, 4);
+  first.ordering = {.set_word = Word(0), .set_value = 1};
+  second.ordering = {.set_word = Word(1), .set_value = 2};
+  Run({&first, &second});
+  ASSERT_OK(first.status);
+  ASSERT_OK(second.status);
+  EXPECT_EQ(words_[0], 1u);
+  EXPECT_EQ(words_[1], 2u);
+}
+
+TEST_F(LaunchWordsTest, AWaitThatFailsIsEndedAndTheItemIsNotTriedAgain) {
+  Open(&sharing_);
+  WorkItem item = MakeTopKItem(2, 64, 4);
+  item.ordering = {.wait_word = Word(0), .wait_value = 9};
+  Run({&item});
+  EXPECT_FALSE(item.status.ok());
+  EXPECT_EQ(sharing_.waits, 1);
+  EXPECT_EQ(words_[0], 9u) << "what was enqueued behind the wait must not stay there";
+}
+
+TEST_F(LaunchWordsTest, ADeviceWithoutWordsSaysSo) {
+  Open(nullptr);
+  WorkItem item = MakeTopKItem(2, 64, 4);
+  item.ordering = {.set_word = Word(0), .set_value = 1};
+  Run({&item});
+  EXPECT_THAT(item.status, FailsWith(ErrorReason::kNotInBuild, "ordering"));
+}
+
+TEST_F(LaunchWordsTest, ItemsThatWaitForDifferentWordsShareNoLaunch) {
+  const auto key = [&](int word, uint32_t value) {
+    WorkItem item = MakeTopKItem(2, 64, 4);
+    item.ordering = {.wait_word = Word(word), .wait_value = value};
+    return BatchKey(item);
+  };
+  EXPECT_EQ(key(0, 1), key(0, 1));
+  EXPECT_NE(key(0, 1), key(1, 1));
+  EXPECT_NE(key(0, 1), key(0, 2));
+  EXPECT_NE(key(0, 1), BatchKey(MakeTopKItem(2, 64, 4)));
+}
+
+}  // namespace
+}  // namespace winnow::server
