@@ -4,6 +4,8 @@
 #include <grpcpp/server_builder.h>
 
 #include <deque>
+#include <memory>
+#include <thread>
 
 #include "server/rpc/server_queue.h"
 #include "tests/testing/requests.h"
@@ -11,6 +13,8 @@
 
 namespace winnow::testing {
 namespace {
+
+constexpr int kCredits = 64;  // of a stream; clients that count them may have as much in flight
 
 using AsyncService = v1::IndexerService::AsyncService;
 
@@ -91,8 +95,13 @@ class StreamEcho {
     v1::ExecuteStreamResponse& answer = answers_.emplace_back();
     answer.set_message_id(request_.message_id());
     answer.set_credit_count(1);
-    FillResult(*answer.mutable_result()->add_results());
-    FillTiming(*answer.mutable_result()->mutable_timing());
+    if (request_.has_open()) {
+      answer.mutable_opened();
+      answer.set_credit_count(kCredits);
+    } else {
+      FillResult(*answer.mutable_result()->add_results());
+      FillTiming(*answer.mutable_result()->mutable_timing());
+    }
     if (!writing_) WriteNext();
     stream_.Read(&request_, &read_);
   }
@@ -130,25 +139,37 @@ class StreamEcho {
   StepTag finished_{this, &StreamEcho::OnFinished};
 };
 
-}  // namespace
-
-int ServeEcho(const std::vector<std::string>& addresses, EchoPolling polling) {
-  AsyncService service;
-  grpc::ServerBuilder builder;
-  builder.RegisterService(&service);
-  for (const std::string& address : addresses) {
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
-  }
-  server::ServerQueue queue;
-  queue.queue = builder.AddCompletionQueue();
-  auto server = builder.BuildAndStart();
-  if (server == nullptr) return 1;
+void Poll(AsyncService& service, server::ServerQueue& queue, EchoPolling polling) {
   for (int i = 0; i < 2; ++i) new UnaryEcho(service, *queue.queue);
   new StreamEcho(service, *queue.queue);
   if (polling == EchoPolling::kAsWinnow) queue.Poll();
   void* tag = nullptr;
   bool ok = false;
   while (queue.queue->Next(&tag, &ok)) static_cast<server::CompletionTag*>(tag)->OnEvent(ok);
+}
+
+}  // namespace
+
+int ServeEcho(const std::vector<std::string>& addresses, EchoPolling polling, int queues) {
+  AsyncService service;
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  for (const std::string& address : addresses) {
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  }
+  std::vector<std::unique_ptr<server::ServerQueue>> all;
+  for (int i = 0; i < queues; ++i) {
+    all.push_back(std::make_unique<server::ServerQueue>());
+    all.back()->queue = builder.AddCompletionQueue();
+  }
+  auto server = builder.BuildAndStart();
+  if (server == nullptr) return 1;
+  std::vector<std::thread> pollers;
+  for (int i = 1; i < queues; ++i) {
+    pollers.emplace_back([&service, &queue = *all[i], polling] { Poll(service, queue, polling); });
+  }
+  Poll(service, *all[0], polling);
+  for (std::thread& poller : pollers) poller.join();
   return 0;
 }
 
