@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the server, its integration suites and its benchmark with the CUDA backend, as portable
-# programs, and puts them into one folder with what they need and into FOLDER.tar.gz: copy that to a
+# programs, and puts them into one folder with what they need and into FOLDER.tar.xz: copy that to a
 # machine that has a GPU and a driver, and run run_server_gpu_report.sh there. This machine needs a
 # CUDA toolkit and no GPU.
 #
@@ -42,5 +42,6 @@ if [ -n "${WINNOW_BUNDLE_PYTHON:-}" ]; then
     --grpc_python_out="$folder/stubs" proto/winnow/v1/*.proto
 fi
 git describe --always --dirty --abbrev=12 >"$folder/commit.txt" 2>/dev/null || echo unknown >"$folder/commit.txt"
-tar -czf "$folder.tar.gz" -C "$(dirname "$folder")" "$(basename "$folder")"
-du -sh "$folder" "$folder.tar.gz"
+# The programs hold the same machine code: a window wider than one of them finds it again.
+tar -cf - -C "$(dirname "$folder")" "$(basename "$folder")" | xz --lzma2=preset=2,dict=256MiB >"$folder.tar.xz"
+du -sh "$folder" "$folder.tar.xz"
