@@ -44,11 +44,7 @@ class ConnectionGateImpl final : public ConnectionGate {
         accepted_(metrics.AddCounter("winnow_connections_total", "Connections accepted.")) {}
 
   ~ConnectionGateImpl() override {
-    if (thread_.joinable()) {
-      const uint64_t one = 1;
-      [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
-      thread_.join();
-    }
+    Close();
   }
 
   absl::Status Listen() {
@@ -66,6 +62,23 @@ class ConnectionGateImpl final : public ConnectionGate {
   void Open(Adopt adopt) override {
     adopt_ = std::move(adopt);
     thread_ = std::thread([this] { Loop(); });
+  }
+
+  void Close() override {
+    if (thread_.joinable()) {
+      const uint64_t one = 1;
+      [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof(one));
+      thread_.join();
+    }
+    sockets_.clear();
+  }
+
+  void CutConnections() override {
+    DropClosed();
+    if (adopted_.empty()) return;
+    Log(LogLevel::kWarning, "connections cut",
+        {{"why", "their peers do not read"}, {"count", static_cast<int64_t>(adopted_.size())}});
+    for (const Adopted& each : adopted_) shutdown(each.fd, SHUT_RDWR);
   }
 
  private:
@@ -144,7 +157,7 @@ class ConnectionGateImpl final : public ConnectionGate {
   std::vector<ListenSocket> sockets_;
   std::vector<std::string> addresses_;
   UniqueFd wake_;
-  // Of the thread.
+  // Of the thread while there is one.
   std::vector<Adopted> adopted_;
   absl::Time last_warning_ = absl::InfinitePast();
   int64_t unreported_ = 0;

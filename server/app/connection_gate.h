@@ -43,13 +43,20 @@ class ConnectionGate {
   // cannot be bound.
   static absl::StatusOr<std::unique_ptr<ConnectionGate>> Listen(ConnectionGateOptions options,
                                                                 MetricsRegistry& metrics);
-  virtual ~ConnectionGate() = default;  // closes the listeners and removes their files
+  virtual ~ConnectionGate() = default;  // Close, if it was not called
 
   // As given, with ports that were 0 filled in.
   virtual const std::vector<std::string>& addresses() const = 0;
 
   // Starts to accept. Once.
   virtual void Open(Adopt adopt) = 0;
+
+  // Closes the listeners and removes their files. Once; what was accepted stays open.
+  virtual void Close() = 0;
+
+  // Ends the connections that are still open, under whoever reads and writes them. After Close,
+  // from any thread.
+  virtual void CutConnections() = 0;
 };
 
 }  // namespace winnow::server

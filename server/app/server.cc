@@ -137,9 +137,10 @@ class ServerImpl final : public Server {
     lease_streams_.SendDraining(timeout);
     scheduler_->Drain(environment_.clock->Now() + timeout);
     ledger_->Close("the server is draining");
-    gate_ = nullptr;
+    gate_->Close();
     rpc_->AwaitQuiet(absl::Now() + kReplyTimeout);
-    rpc_->Stop();
+    rpc_->Stop([this] { gate_->CutConnections(); });
+    gate_ = nullptr;
     http_ = nullptr;  // pages show what is destroyed next
     backend_->Drain();
     const SchedulerStats after = scheduler_->stats();

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "grpc/grpc.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/resource_quota.h"
@@ -38,6 +39,9 @@ constexpr int kCallsAhead = 2;
 // before its stream ends. Without such streams Stop does not wait.
 constexpr std::chrono::milliseconds kLastWords(200);
 
+// After them each connection that is read closes within microseconds.
+constexpr absl::Duration kCloseTimeout = absl::Seconds(1);
+
 // A message above this is refused by the transport, without an error detail; up to it the server
 // itself says which field is too large.
 int64_t MaxMessageBytes(const RpcEnvironment& environment) {
@@ -53,7 +57,9 @@ class RpcServerImpl final : public RpcServer {
                          *environment.metrics, environment.journal),
         stream_stages_(stream_commands_.name(), *environment.metrics) {}
 
-  ~RpcServerImpl() override { Stop(); }
+  ~RpcServerImpl() override {
+    Stop([] {});
+  }
 
   absl::Status Open(const RpcServerOptions& options) {
     grpc::ServerBuilder builder;
@@ -109,10 +115,16 @@ class RpcServerImpl final : public RpcServer {
     }
   }
 
-  void Stop() override {
+  void Stop(absl::AnyInvocable<void() &&> cut_connections) override {
     if (server_ == nullptr) return;
     health_.Close();
+    absl::Notification closed;
+    std::thread impatience([&] {
+      if (!closed.WaitForNotificationWithTimeout(kCloseTimeout)) std::move(cut_connections)();
+    });
     server_->Shutdown(std::chrono::system_clock::now() + kLastWords);
+    closed.Notify();
+    impatience.join();
     for (auto& queue : queues_) {
       absl::MutexLock lock(&queue->mu);
       queue->closed = true;

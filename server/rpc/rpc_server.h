@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -69,8 +70,10 @@ class RpcServer {
   virtual void AwaitQuiet(absl::Time deadline) = 0;
 
   // Closes the listeners, ends what is left (watches, reflection) and joins the polling threads.
-  // The scheduler must have finished every task before.
-  virtual void Stop() = 0;
+  // The scheduler must have finished every task before. gRPC closes no connection while a write to
+  // it is under way, so that a peer that does not read would hold up the end: `cut_connections`,
+  // which must end the connections of Adopt, is called from another thread when some are left.
+  virtual void Stop(absl::AnyInvocable<void() &&> cut_connections) = 0;
 };
 
 }  // namespace winnow::server

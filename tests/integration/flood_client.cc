@@ -1,16 +1,21 @@
-// A client that sends sixty slow requests at once and waits: overload_test.cc kills it.
+// A client that sends sixty slow requests at once and waits: overload_test.cc stops and kills it.
 
 #include <memory>
 #include <vector>
 
 #include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
 #include "tests/integration/slow_work.h"
 #include "winnow/v1/indexer_service.grpc.pb.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   using winnow::v1::ExecuteResponse;
-  const auto channel = grpc::CreateChannel(argv[1], grpc::InsecureChannelCredentials());
+  // A window wide enough for all replies: once it stops reading, its socket is what fills.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 64 << 20);
+  const auto channel =
+      grpc::CreateCustomChannel(argv[1], grpc::InsecureChannelCredentials(), arguments);
   const auto indexer = winnow::v1::IndexerService::NewStub(channel);
   const winnow::testing::SlowWork work(channel);
   grpc::CompletionQueue queue;

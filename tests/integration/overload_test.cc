@@ -178,14 +178,19 @@ TEST(OverloadTest, CancelledRequestsAreNotLaunched) {
   EXPECT_LE(stats.launched_request_count(), 60 - stats.cancelled_request_count() + 1);
 }
 
-TEST(OverloadTest, TheRequestsOfAKilledClientAreDropped) {
-  ServerProcess server({.flags = SlowWith({})});
+pid_t StartFloodClient(const ServerProcess& server) {
   const std::string program = ProgramPath(WINNOW_FLOOD_CLIENT);
   const pid_t client = fork();
   if (client == 0) {
     execl(program.c_str(), program.c_str(), server.unix_target().c_str(), nullptr);
     _exit(127);
   }
+  return client;
+}
+
+TEST(OverloadTest, TheRequestsOfAKilledClientAreDropped) {
+  ServerProcess server({.flags = SlowWith({})});
+  const pid_t client = StartFloodClient(server);
   EXPECT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
   kill(client, SIGKILL);
   waitpid(client, nullptr, 0);
@@ -227,6 +232,21 @@ TEST(OverloadTest, ADrainTimeoutCancelsWhatIsLeft) {
   EXPECT_EQ(server.AwaitExit(absl::Seconds(20)), 0) << server.log();
   const auto codes = flood.Finish();
   EXPECT_GE(CountOf(codes, grpc::StatusCode::UNAVAILABLE), 1);
+}
+
+// Its replies fill its socket, and a write that never ends would keep the transport open.
+TEST(OverloadTest, AClientThatStopsReadingDoesNotHoldUpTheEnd) {
+  ServerProcess server({.flags = SlowWith({"--drain-timeout=1ms"})});
+  const pid_t client = StartFloodClient(server);
+  EXPECT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 10; }));
+  kill(client, SIGSTOP);
+  const int64_t before = StatsOf(server).launched_request_count();
+  EXPECT_TRUE(Eventually([&] { return StatsOf(server).launched_request_count() >= before + 8; }));
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.AwaitExit(absl::Seconds(10)), 0) << server.log();
+  EXPECT_NE(server.log().find("connections cut"), std::string::npos) << server.log();
+  kill(client, SIGKILL);
+  waitpid(client, nullptr, 0);
 }
 
 TEST(OverloadTest, ASecondSignalEndsItAtOnce) {

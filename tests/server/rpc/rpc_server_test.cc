@@ -52,7 +52,7 @@ class RpcServerTest : public ::testing::Test {
   void TearDown() override {
     scheduler_.Drain(absl::Now());
     server_->AwaitQuiet(absl::Now() + absl::Seconds(10));
-    server_->Stop();
+    server_->Stop([] {});
     unlink(absl::StrCat(folder_, "/s").c_str());
     rmdir(folder_.c_str());
   }
