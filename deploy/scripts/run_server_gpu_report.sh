@@ -127,7 +127,7 @@ if wants torch; then
   for allocator in default expandable_segments:True; do
     settings=$([ "$allocator" = default ] || echo "$allocator")
     status=0
-    PYTHONPATH=$here/stubs PYTORCH_CUDA_ALLOC_CONF=$settings timeout -k 5 "$limit" python3 \
+    WINNOW_PYTHON_STUBS=$here/stubs PYTORCH_CUDA_ALLOC_CONF=$settings timeout -k 5 "$limit" python3 \
       "$here/torch_sharing.py" "$here/winnow-server" >"$out/torch_$allocator.log" 2>&1 || status=$?
     note "- PyTorch, allocator $allocator: status $status; $(tail -n 1 "$out/torch_$allocator.log")"
     [ "$status" -eq 0 ] || failures=$((failures + 1))

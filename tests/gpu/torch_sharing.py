@@ -4,8 +4,8 @@
 
 Starts the server on the GPU, shares two tensors with it through the allocator in use (see
 PYTORCH_CUDA_ALLOC_CONF), lets it select, and compares with torch.topk. Needs torch, grpcio and the
-generated modules of proto/ on PYTHONPATH. Prints one line and exits 0; 1 when something is wrong,
-77 when torch or the GPU is missing.
+generated modules of proto/, installed or in the folder WINNOW_PYTHON_STUBS. Prints one line and
+exits 0; 1 when something is wrong, 77 when torch or the GPU is missing.
 """
 
 import os
@@ -26,6 +26,10 @@ if not torch.cuda.is_available():
     print('skipped: torch finds no GPU')
     sys.exit(77)
 
+# After what is installed: a folder that brings protobuf along must not come before the installed
+# one, whose compiled half would be imported all the same and fail with another version's modules.
+if 'WINNOW_PYTHON_STUBS' in os.environ:
+    sys.path.append(os.environ['WINNOW_PYTHON_STUBS'])
 from winnow.v1 import indexer_service_pb2, indexer_service_pb2_grpc  # noqa: E402
 from winnow.v1 import lease_service_pb2, lease_service_pb2_grpc  # noqa: E402
 from winnow.v1 import memory_service_pb2, memory_service_pb2_grpc  # noqa: E402
