@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -75,7 +76,7 @@ ResidentClient::ResidentClient(std::shared_ptr<grpc::Channel> channel, const Sha
   Require(session_.opened(), "a lease");
   const int64_t scores_bytes = shape.rows * shape.columns * int64_t{4};
   grpc::Status status =
-      session_.Allocate(scores_bytes + shape.rows * shape.k * int64_t{4}, buffer_);
+      session_.Allocate(scores_bytes + kPlaces * shape.rows * shape.k * int64_t{4}, buffer_);
   Require(status.ok(), "a buffer", status.error_message());
   Random random(seed);
   const int64_t distinct = std::min(shape.rows, kDistinctRows);
@@ -114,11 +115,13 @@ ResidentClient::ResidentClient(std::shared_ptr<grpc::Channel> channel, const Sha
   *step.mutable_slots() = BufferTarget(buffer_, scores_bytes);
 }
 
-std::string ResidentClient::Slots() {
+std::string ResidentClient::Slots(int place) {
+  const int64_t place_bytes = shape_.rows * shape_.k * 4;
   v1::ReadBufferRequest request;
   request.set_lease_id(session_.id());
   *request.mutable_buffer() = buffer_;
-  request.set_offset_bytes(shape_.rows * shape_.columns * 4);
+  request.set_offset_bytes(shape_.rows * shape_.columns * 4 + place * place_bytes);
+  request.set_size_bytes(place_bytes);
   const auto context = Patient();
   const auto reader = session_.memory().ReadBuffer(context.get(), request);
   v1::ReadBufferResponse chunk;
@@ -147,41 +150,79 @@ void RunUnary(v1::IndexerService::Stub& indexer, const v1::TopKRequest& request,
   }
 }
 
+namespace {
+
+// The commands of a stream that are in flight, each with a place of its own for its slots.
+class Commands {
+ public:
+  explicit Commands(const v1::TopKRequest& request)
+      : slots_at_(request.step().slots().buffer().offset_bytes()),
+        place_bytes_(request.step().scores().row_count() * request.step().k() * 4) {
+    *command_.mutable_execute()->add_steps()->mutable_top_k() = request.step();
+  }
+
+  // The next one to send.
+  const v1::ExecuteStreamRequest& Next(int place) {
+    command_.set_message_id(++last_id_);
+    auto& step = *command_.mutable_execute()->mutable_steps(0)->mutable_top_k();
+    if (step.has_slots()) {
+      step.mutable_slots()->mutable_buffer()->set_offset_bytes(slots_at_ + place * place_bytes_);
+    }
+    in_flight_[last_id_] = {SteadyClock::now(), place};
+    return command_;
+  }
+
+  // The place that an answer makes free; nullopt when it answers none of these.
+  std::optional<int> Finish(const v1::ExecuteStreamResponse& answer, Samples& samples) {
+    const auto found = in_flight_.find(answer.message_id());
+    if (found == in_flight_.end()) return std::nullopt;
+    const InFlight finished = found->second;
+    in_flight_.erase(found);
+    if (answer.has_result()) {
+      samples.Add(MicrosSince(finished.begin), answer.result().timing());
+    } else {
+      samples.AddError(answer.error().message());
+    }
+    return finished.place;
+  }
+
+  bool empty() const { return in_flight_.empty(); }
+
+ private:
+  struct InFlight {
+    SteadyClock::time_point begin;
+    int place = 0;
+  };
+  const int64_t slots_at_;
+  const int64_t place_bytes_;
+  v1::ExecuteStreamRequest command_;
+  std::map<int64_t, InFlight> in_flight_;
+  int64_t last_id_ = 0;
+};
+
+}  // namespace
+
 void RunStream(v1::IndexerService::Stub& indexer, const v1::TopKRequest& request, int in_flight,
                const std::function<bool(int64_t done)>& stop, Samples& samples,
                std::chrono::microseconds pause) {
   grpc::ClientContext context;
   const auto stream = indexer.ExecuteStream(&context);
-  v1::ExecuteStreamRequest command;
-  command.mutable_open()->set_lease_id(request.lease_id());
+  v1::ExecuteStreamRequest open;
+  open.mutable_open()->set_lease_id(request.lease_id());
   v1::ExecuteStreamResponse answer;
-  if (!stream->Write(command) || !stream->Read(&answer)) {
+  if (!stream->Write(open) || !stream->Read(&answer)) {
     samples.AddError("the stream did not open: " + stream->Finish().error_message());
     return;
   }
-  *command.mutable_execute()->add_steps()->mutable_top_k() = request.step();
-  std::map<int64_t, SteadyClock::time_point> begun;
-  int64_t id = 0;
-  const auto send = [&] {
-    command.set_message_id(++id);
-    begun[id] = SteadyClock::now();
-    return stream->Write(command);
-  };
+  Commands commands(request);
   auto next = SteadyClock::now();
-  for (int i = 0; i < in_flight; ++i) send();
-  for (int64_t done = 1; !begun.empty() && stream->Read(&answer); ++done) {
-    const auto found = begun.find(answer.message_id());
-    if (found == begun.end()) continue;
-    if (answer.has_result()) {
-      samples.Add(MicrosSince(found->second), answer.result().timing());
-    } else {
-      samples.AddError(answer.error().message());
-    }
-    begun.erase(found);
-    if (stop(done)) continue;
+  for (int place = 0; place < in_flight; ++place) stream->Write(commands.Next(place));
+  for (int64_t done = 1; !commands.empty() && stream->Read(&answer); ++done) {
+    const std::optional<int> place = commands.Finish(answer, samples);
+    if (!place.has_value() || stop(done)) continue;
     next = std::max(next + pause, SteadyClock::now());
     if (pause.count() > 0) std::this_thread::sleep_until(next);
-    send();
+    stream->Write(commands.Next(*place));
   }
   stream->WritesDone();
   while (stream->Read(&answer)) {

@@ -34,7 +34,8 @@ struct Samples {
 double Quantile(std::vector<double> values, double quantile);
 
 // A lease with a buffer, a page table and a request: the top `k` of each of `rows` rows of
-// `columns` random scores, slots written behind the scores.
+// `columns` random scores, slots written behind the scores. There is a place for the slots of each
+// request in flight, because requests that write the same bytes at once are refused.
 class ResidentClient {
  public:
   struct Shape {
@@ -42,14 +43,15 @@ class ResidentClient {
     int64_t columns = 131072;
     int32_t k = 512;
   };
+  static constexpr int kPlaces = 16;
   // Ends the program when the server refuses. `seed` gives the scores.
   ResidentClient(std::shared_ptr<grpc::Channel> channel, const Shape& shape, uint64_t seed);
 
   const v1::TopKRequest& request() const { return request_; }
   const std::string& lease_id() const { return session_.id(); }
   v1::IndexerService::Stub& indexer() { return session_.indexer(); }
-  // What the last request wrote.
-  std::string Slots();
+  // What the last request that used a place wrote there; unary ones use the first.
+  std::string Slots(int place = 0);
 
  private:
   const Shape shape_;
@@ -64,7 +66,8 @@ void RunUnary(v1::IndexerService::Stub& indexer, const v1::TopKRequest& request,
               const std::function<bool(int64_t done)>& stop, Samples& samples,
               std::chrono::microseconds pause = {});
 
-// The same request as commands of a stream, `in_flight` of them at any time.
+// The same request as commands of a stream, `in_flight` of them at any time, each with a place of
+// its own: at most kPlaces.
 void RunStream(v1::IndexerService::Stub& indexer, const v1::TopKRequest& request, int in_flight,
                const std::function<bool(int64_t done)>& stop, Samples& samples,
                std::chrono::microseconds pause = {});

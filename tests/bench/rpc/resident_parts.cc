@@ -16,7 +16,7 @@ namespace {
 
 constexpr ResidentClient::Shape kDecode = {.rows = 1, .columns = 131072, .k = 512};
 constexpr int64_t kPrefillColumns = 65536;
-constexpr int kInFlight = 16;
+constexpr int kInFlight = ResidentClient::kPlaces;
 
 struct Line {
   const char* part;
@@ -133,7 +133,11 @@ void MeasureLoad(ServerProcess& server, const BenchOptions& options,
     });
     return samples.count();
   });
-  for (size_t i = 0; i < clients.size(); ++i) load.wrong += clients[i]->Slots() != alone[i];
+  for (size_t i = 0; i < clients.size(); ++i) {
+    for (int place = 0; place < kInFlight; ++place) {
+      load.wrong += clients[i]->Slots(place) != alone[i];
+    }
+  }
   Print({part, "winnow", "stream", callers, kInFlight}, samples, load);
 }
 
