@@ -43,9 +43,7 @@ class ConnectionGateImpl final : public ConnectionGate {
         full_refused_(Refused("too_many", metrics)),
         accepted_(metrics.AddCounter("winnow_connections_total", "Connections accepted.")) {}
 
-  ~ConnectionGateImpl() override {
-    Close();
-  }
+  ~ConnectionGateImpl() override { Close(); }
 
   absl::Status Listen() {
     for (const GateListener& listener : options_.listeners) {
