@@ -78,6 +78,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     case cudaDevAttrClusterLaunch:
       *value = 1;
       break;
+    case cudaDevAttrMpsEnabled:
+      *value = 0;
+      break;
   }
   return cudaSuccess;
 }

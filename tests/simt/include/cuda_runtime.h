@@ -84,6 +84,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
   cudaDevAttrReservedSharedMemoryPerBlock,
   cudaDevAttrClusterLaunch,
+  cudaDevAttrMpsEnabled,
 };
 enum cudaMemcpyKind { cudaMemcpyDefault };
 inline constexpr unsigned cudaHostAllocPortable = 1;
