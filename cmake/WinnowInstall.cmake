@@ -1,5 +1,7 @@
 # Installs the libraries as a CMake package: find_package(winnow), with components `kernels` and `client`. Each component
 # has its own export set, so that using one does not ask for the other's dependencies. Included last.
+# The programs are installed by their folders, and OPTIONAL there: one that was not built is left out, so that the two that
+# deploy/quickstart.sh builds, and the libraries they are made of, are a whole package.
 #
 # A build with a sanitizer is for testing and installs no libraries.
 if(WINNOW_SANITIZE)
