@@ -8,7 +8,7 @@ winnow_build_packages=(
 )
 winnow_test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
-  git curl openssl python3 python3-yaml python3-numpy python3-venv clang-format-14
+  git curl openssl python3 python3-yaml python3-numpy python3-grpcio python3-protobuf python3-venv clang-format-14
 )
 winnow_check_packages=(clang-tidy-14)
 
