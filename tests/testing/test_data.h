@@ -1,4 +1,4 @@
-// The real score rows of tests/data, found through WINNOW_TEST_DATA or where the tests were built.
+// The score rows of tests/data, found through WINNOW_TEST_DATA or where the tests were built.
 
 #ifndef WINNOW_TESTS_TESTING_TEST_DATA_H_
 #define WINNOW_TESTS_TESTING_TEST_DATA_H_
