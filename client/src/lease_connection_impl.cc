@@ -47,21 +47,15 @@ LeaseConnectionImpl::LeaseConnectionImpl(ClientOptions defaults, LeaseChannel ch
 
 LeaseConnectionImpl::~LeaseConnectionImpl() { End(); }
 
-void LeaseConnectionImpl::End() {
-  // To the server, the end of the stream is a loss: with a grace it would keep everything.
-  if (keeper_->has_grace()) ReleaseAll();
-  if (core_->Close()) keeper_->Close();
+absl::Status LeaseConnectionImpl::Close(const CallOptions& options) {
+  WINNOW_ASSIGN_OR_RETURN(CallSettings settings,
+                          MakeCallSettings(defaults_, options, "", Repeat::kSafe));
+  if (!core_->Close()) return absl::OkStatus();
+  return keeper_->Close(std::move(settings), options.stop);
 }
 
-void LeaseConnectionImpl::ReleaseAll() {
-  const CallEnvironment& environment = *channel_.environment;
-  const absl::Time deadline = environment.clock->Now() + kEndPatience;
-  for (const auto& [ref, record] : core_->Records()) {
-    const absl::Duration left = deadline - environment.clock->Now();
-    if (left <= absl::ZeroDuration()) return;
-    // What cannot be released now goes with the grace.
-    Release(ref, {.timeout = left, .retry = RetryPolicy::Never()}).IgnoreError();
-  }
+void LeaseConnectionImpl::End() {
+  Close({.timeout = kEndPatience, .retry = RetryPolicy::Never()}).IgnoreError();
 }
 
 absl::Status LeaseConnectionImpl::Mutate(const CallOptions& options, AfterLoss after_loss,

@@ -23,6 +23,7 @@ class LeaseConnectionImpl final : public LeaseConnection {
                       std::shared_ptr<LeaseKeeper> keeper, std::shared_ptr<Connection> operations);
   ~LeaseConnectionImpl() override;
 
+  absl::Status Close(const CallOptions& options) override;
   void End() override;
   std::shared_ptr<Connection> operations() override { return operations_; }
   LeaseQuota quota() const override { return core_->quota(); }
@@ -63,8 +64,6 @@ class LeaseConnectionImpl final : public LeaseConnection {
   };
   using Attempt = absl::FunctionRef<absl::Status(ResourceCalls&, const LeasePass&)>;
 
-  // Releases everything, as far as that can be done soon.
-  void ReleaseAll();
   // Runs `attempt` while the lease is open, and again where the lease was lost under it.
   absl::Status Mutate(const CallOptions& options, AfterLoss after_loss, Attempt attempt);
   // Makes a new resource.

@@ -17,8 +17,12 @@ namespace winnow::client {
 namespace {
 
 constexpr char kOpenLease[] = "/winnow.v1.LeaseService/OpenLease";
+constexpr char kCloseLease[] = "/winnow.v1.LeaseService/CloseLease";
 // Of one try to get a lease back; a server that answers at all does so far sooner.
 constexpr absl::Duration kTryTimeout = absl::Seconds(5);
+
+// Of the word to the server that a lease which never came to life is not wanted.
+constexpr absl::Duration kClosePatience = absl::Seconds(2);
 
 // Before resources that find no memory are given up.
 constexpr int32_t kPatientTries = 6;
@@ -53,11 +57,12 @@ LeaseGrant Decode(const v1::LeaseOpened& opened) {
           .resumed = opened.resumed()};
 }
 
-absl::Status Ended(const std::string& message) {
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition,
-      absl::StrCat("the lease was ended by an operator", message.empty() ? "" : ": ", message),
-      {.reason = ErrorReason::kLeaseEnded});
+absl::Status Ended(const v1::LeaseEnded& ended) {
+  const bool by_operator = ended.cause() == v1::LEASE_END_CAUSE_OPERATOR;
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("the lease was ended", by_operator ? " by an operator" : "",
+                                ended.message().empty() ? "" : ": ", ended.message()),
+                   {.reason = ErrorReason::kLeaseEnded});
 }
 
 bool ServerForgot(const absl::Status& status) {
@@ -94,7 +99,7 @@ absl::Status LeaseKeeper::Open(CallSettings settings, const std::stop_token& sto
     if (remaining <= absl::ZeroDuration()) return progress.TimeoutError();
     absl::StatusOr<OpenStream> opened = OpenOnce("", remaining, stop);
     if (opened.ok()) {
-      current_ = *std::move(opened);
+      Hold(*std::move(opened));
       break;
     }
     if (stop.stop_requested()) return absl::CancelledError("the caller cancelled the call");
@@ -115,18 +120,55 @@ absl::Status LeaseKeeper::Open(CallSettings settings, const std::stop_token& sto
   return absl::OkStatus();
 }
 
-void LeaseKeeper::Close() {
+absl::Status LeaseKeeper::Close(const CallSettings& settings, const std::stop_token& stop) {
   closing_.request_stop();
+  std::string lease_id;
+  {
+    absl::MutexLock lock(&mu_);
+    lease_id = lease_id_;
+  }
+  // Before the end of the stream, which says as much only without a grace.
+  absl::Status status = CloseOnServer(lease_id, settings, stop);
   {
     absl::MutexLock lock(&mu_);
     stream_stop_.request_stop();
   }
-  if (!thread_.joinable()) return;
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();
-  } else {
+  } else if (thread_.joinable()) {
     thread_.join();
   }
+  // Of a recovery that could not be stopped any more.
+  std::string last_lease_id;
+  {
+    absl::MutexLock lock(&mu_);
+    last_lease_id = lease_id_;
+  }
+  if (last_lease_id != lease_id) status = CloseOnServer(last_lease_id, settings, stop);
+  return status;
+}
+
+absl::Status LeaseKeeper::CloseOnServer(const std::string& lease_id, CallSettings settings,
+                                        const std::stop_token& stop) const {
+  if (lease_id.empty()) return absl::OkStatus();
+  settings.method = kCloseLease;
+  v1::CloseLeaseRequest request;
+  request.set_lease_id(lease_id);
+  v1::CloseLeaseResponse response;
+  const absl::Status status = RunCall(*channel_.environment, settings, stop, request, response);
+  return ServerForgot(status) ? absl::OkStatus() : status;
+}
+
+void LeaseKeeper::Discard(const LeaseGrant& grant) const {
+  CloseOnServer(grant.lease_id, {.timeout = kClosePatience, .retry = RetryPolicy::Never()},
+                std::stop_token())
+      .IgnoreError();
+}
+
+void LeaseKeeper::Hold(OpenStream opened) {
+  current_ = std::move(opened);
+  absl::MutexLock lock(&mu_);
+  lease_id_ = current_.grant.lease_id;
 }
 
 bool LeaseKeeper::Adopt(const std::stop_source& stream_stop) {
@@ -157,10 +199,14 @@ bool LeaseKeeper::Follow() {
     if (event.has_draining()) {
       Tell({.kind = LeaseEventKind::kDraining,
             .remaining = ToDuration(event.draining().remaining_duration())});
-    } else if (event.has_ended()) {
-      const absl::Status why = Ended(event.ended().message());
+    } else if (event.has_ended() && event.ended().cause() != v1::LEASE_END_CAUSE_DRAIN) {
+      const absl::Status why = Ended(event.ended());
       core_->Ended(why);
       current_.stream.reset();
+      {
+        absl::MutexLock lock(&mu_);
+        lease_id_.clear();
+      }
       Tell({.kind = LeaseEventKind::kEnded, .status = why});
       return true;
     }
@@ -200,7 +246,7 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
     absl::StatusOr<OpenStream> resumed = OpenOnce(current_.grant.lease_id, kTryTimeout, stop);
     if (resumed.ok()) {
       WINNOW_RETURN_IF_ERROR(Reconcile(resumed->grant));
-      current_ = *std::move(resumed);
+      Hold(*std::move(resumed));
       core_->Opened(current_.grant, /*other_server=*/false);
       event.kind = LeaseEventKind::kResumed;
       return absl::OkStatus();
@@ -209,8 +255,11 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
   }
   WINNOW_ASSIGN_OR_RETURN(OpenStream opened, OpenOnce("", kTryTimeout, stop));
   event.kind = LeaseEventKind::kRestored;
-  WINNOW_RETURN_IF_ERROR(Restore(opened.grant, patient, event));
-  current_ = std::move(opened);
+  if (const absl::Status restored = Restore(opened.grant, patient, event); !restored.ok()) {
+    Discard(opened.grant);
+    return restored;
+  }
+  Hold(std::move(opened));
   core_->Opened(current_.grant, current_.server != before);
   return absl::OkStatus();
 }
@@ -250,7 +299,12 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
     }
     opened.grant = Decode(event.opened());
   }
-  WINNOW_ASSIGN_OR_RETURN(opened.server, AskIdentity(timeout, stop));
+  const absl::StatusOr<ServerIdentity> server = AskIdentity(timeout, stop);
+  if (!server.ok()) {
+    if (!opened.grant.resumed) Discard(opened.grant);
+    return server.status();
+  }
+  opened.server = *server;
   return opened;
 }
 

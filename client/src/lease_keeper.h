@@ -40,9 +40,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
 
   // Opens the lease, within the timeout and with the retries of `settings`, and starts the thread.
   absl::Status Open(CallSettings settings, const std::stop_token& stop);
-  // Ends the stream, and with it the lease, and waits for the thread unless it runs on it. The core
-  // is closed.
-  void Close();
+  // Ends the lease and its stream, and waits for the thread unless it runs on it. The core is
+  // closed. Once. Ok when the server knows; `settings` and `stop` are those of the call that tells
+  // it.
+  absl::Status Close(const CallSettings& settings, const std::stop_token& stop);
 
  private:
   struct ServerIdentity {
@@ -73,6 +74,14 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   // In the new lease: makes all resources again.
   absl::Status Restore(const LeaseGrant& grant, bool patient, LeaseEvent& event);
   ResourceCalls Calls(const LeaseGrant& grant) const;
+  // Ok also when the server has no such lease, or none any more.
+  absl::Status CloseOnServer(const std::string& lease_id, CallSettings settings,
+                             const std::stop_token& stop) const;
+  // Closes a lease that is not wanted after all, as far as that can be done soon: with a grace, the
+  // server would keep it and what was made in it.
+  void Discard(const LeaseGrant& grant) const;
+  // From now on it is the one to keep, and to close.
+  void Hold(OpenStream opened);
   void Tell(LeaseEvent event) const;
   // The stream that can be cancelled from now on; false when the keeper is closing.
   bool Adopt(const std::stop_source& stream_stop);
@@ -86,6 +95,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
 
   absl::Mutex mu_;
   std::stop_source stream_stop_ ABSL_GUARDED_BY(mu_);
+  std::string lease_id_ ABSL_GUARDED_BY(mu_);  // of current_; empty when it has ended on the server
 };
 
 }  // namespace winnow::client

@@ -218,9 +218,10 @@ class ServerImpl final : public Server {
             .max_server_bytes = config.buffer_pool_bytes,
             .max_resume_grace = config.max_resume_grace},
         environment_.clock,
-        [this](int64_t number, absl::string_view message, absl::AnyInvocable<void() &&> finished) {
+        [this](int64_t number, LeaseEndCause cause, absl::string_view message,
+               absl::AnyInvocable<void() &&> finished) {
           Log(LogLevel::kInfo, "lease ended", {{"lease", number}, {"why", message}});
-          lease_streams_.SendEnded(number, message);
+          lease_streams_.SendEnded(number, cause, message);
           scheduler_->EndFlow(number, std::move(finished));
         });
     environment_.ledger = ledger_.get();

@@ -151,7 +151,7 @@ void LeaseLedger::StreamLost(const LeaseGrant& grant) {
     }
     BeginEnd(lease, dropped);
   }
-  CallEnded(grant.number, "its stream ended");
+  CallEnded(grant.number, LeaseEndCause::kNotTold, "its stream ended");
 }
 
 absl::Status LeaseLedger::End(int64_t number, absl::string_view message) {
@@ -168,7 +168,20 @@ absl::Status LeaseLedger::End(int64_t number, absl::string_view message) {
     }
     BeginEnd(*found->second, dropped);
   }
-  CallEnded(number, message);
+  CallEnded(number, LeaseEndCause::kOperator, message);
+  return absl::OkStatus();
+}
+
+absl::Status LeaseLedger::CloseLease(absl::string_view lease_id) {
+  std::vector<std::shared_ptr<Resource>> dropped;
+  int64_t number = 0;
+  {
+    absl::MutexLock lock(&mu_);
+    WINNOW_ASSIGN_OR_RETURN(Lease * lease, FindLease(lease_id));
+    number = lease->number;
+    BeginEnd(*lease, dropped);
+  }
+  CallEnded(number, LeaseEndCause::kClosed, "it was closed by its id");
   return absl::OkStatus();
 }
 
@@ -189,7 +202,9 @@ absl::Time LeaseLedger::ExpireGraces() {
       }
     }
   }
-  for (const int64_t number : numbers) CallEnded(number, "its grace is over");
+  for (const int64_t number : numbers) {
+    CallEnded(number, LeaseEndCause::kNotTold, "its grace is over");
+  }
   return next;
 }
 
@@ -205,7 +220,14 @@ void LeaseLedger::Close(absl::string_view message) {
       numbers.push_back(number);
     }
   }
-  for (const int64_t number : numbers) CallEnded(number, message);
+  for (const int64_t number : numbers) CallEnded(number, LeaseEndCause::kDrain, message);
+}
+
+bool LeaseLedger::IsHeld(const LeaseGrant& grant) const {
+  absl::MutexLock lock(&mu_);
+  const auto found = leases_.find(grant.number);
+  return found != leases_.end() && found->second->state == LeaseState::kOpen &&
+         found->second->stream == grant.stream;
 }
 
 absl::StatusOr<LeaseUse> LeaseLedger::Use(absl::string_view lease_id) {
@@ -287,8 +309,8 @@ void LeaseLedger::RememberEnded(const std::string& lease_id) {
   }
 }
 
-void LeaseLedger::CallEnded(int64_t number, absl::string_view message) {
-  ended_(number, message, [this, number] { Finished(number); });
+void LeaseLedger::CallEnded(int64_t number, LeaseEndCause cause, absl::string_view message) {
+  ended_(number, cause, message, [this, number] { Finished(number); });
 }
 
 void LeaseLedger::Finished(int64_t number) {

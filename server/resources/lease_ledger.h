@@ -45,6 +45,14 @@ struct LeaseLedgerOptions {
 
 enum class LeaseState { kOpen = 1, kWaiting = 2, kEnding = 3 };
 
+// Who ended a lease.
+enum class LeaseEndCause {
+  kNotTold = 0,  // its stream is lost and its grace over: nobody is left to tell
+  kOperator = 1,
+  kClosed = 2,  // by its id
+  kDrain = 3,
+};
+
 struct LeaseOptions {
   std::string display_name;
   std::string peer;
@@ -96,8 +104,9 @@ class LeaseLedger {
   // once, so that its queued work is dropped (Scheduler::EndFlow). `finished` must be called once,
   // when none of its work runs any more; the ledger must then still exist. `message` is the
   // operator's, or why.
-  using Ended = absl::AnyInvocable<void(int64_t number, absl::string_view message,
-                                        absl::AnyInvocable<void() &&> finished) const>;
+  using Ended =
+      absl::AnyInvocable<void(int64_t number, LeaseEndCause cause, absl::string_view message,
+                              absl::AnyInvocable<void() &&> finished) const>;
 
   // `clock` outlives the ledger.
   LeaseLedger(LeaseLedgerOptions options, Clock* clock, Ended ended);
@@ -113,13 +122,20 @@ class LeaseLedger {
   // The stream of `grant` is gone: the lease waits for its grace, or ends. Does nothing if the
   // lease was resumed since.
   void StreamLost(const LeaseGrant& grant);
-  // Ends a lease by its number. NotFound (LEASE_NOT_FOUND) when it is not open.
+  // End and CloseLease: the lease ends now, whatever its grace. When they return, its ids are
+  // stale, Ended has returned, and memory that no request uses is free.
+  // By its number, for an operator. NotFound (LEASE_NOT_FOUND) when it is not open.
   absl::Status End(int64_t number, absl::string_view message);
+  // By its id, for its client. NotFound (LEASE_NOT_FOUND) for an unknown one, FailedPrecondition
+  // (LEASE_ENDED) when it has ended.
+  absl::Status CloseLease(absl::string_view lease_id);
   // Ends the leases whose grace is over. Returns when to call next; InfiniteFuture when nothing
   // waits.
   absl::Time ExpireGraces();
   // Refuses new leases and ends all there are.
   void Close(absl::string_view message);
+  // Whether the stream of `grant` still holds its lease.
+  bool IsHeld(const LeaseGrant& grant) const;
 
   // For a request: LEASE_NOT_FOUND, LEASE_ENDED, or QUOTA_EXCEEDED for its requests in flight.
   absl::StatusOr<LeaseUse> Use(absl::string_view lease_id);
@@ -165,7 +181,7 @@ class LeaseLedger {
   void BeginEnd(Lease& lease, std::vector<std::shared_ptr<Resource>>& dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RememberEnded(const std::string& lease_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CallEnded(int64_t number, absl::string_view message);
+  void CallEnded(int64_t number, LeaseEndCause cause, absl::string_view message);
   void Finished(int64_t number);
 
   const LeaseLedgerOptions options_;

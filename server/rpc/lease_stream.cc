@@ -20,9 +20,14 @@ void LeaseStream::OnArrived() {
   absl::StatusOr<LeaseGrant> grant = Grant();
   if (!grant.ok()) return Fail(grant.status());
   grant_ = *std::move(grant);
-  // Before the client knows its lease: an operator may end it from now on.
-  environment_.lease_streams->Add(grant_->number, this);
-  Send(OpenedEvent(), /*last=*/false);
+  environment_.lease_streams->Add(grant_->number, this, OpenedEvent());
+  // Whoever ended the lease since it was granted found no stream to tell.
+  if (!environment_.ledger->IsHeld(*grant_)) {
+    const bool drains = !CheckServing(environment_).ok();
+    environment_.lease_streams->SendEnded(grant_->number,
+                                          drains ? LeaseEndCause::kDrain : LeaseEndCause::kNotTold,
+                                          "it ended while it was opened");
+  }
 }
 
 absl::StatusOr<LeaseGrant> LeaseStream::Grant() {

@@ -13,12 +13,10 @@
 #include "grpcpp/support/async_stream.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/resources/lease_ledger.h"
+#include "server/rpc/lease_methods.h"
 #include "server/rpc/stream_call.h"
-#include "winnow/v1/lease_service.grpc.pb.h"
 
 namespace winnow::server {
-
-using RawLeaseService = v1::LeaseService::WithRawMethod_OpenLease<v1::LeaseService::Service>;
 
 class LeaseStream final : public StreamCall {
  public:

@@ -22,6 +22,7 @@
 #include "server/rpc/execute_stream.h"
 #include "server/rpc/health_board.h"
 #include "server/rpc/indexer_methods.h"
+#include "server/rpc/lease_methods.h"
 #include "server/rpc/lease_stream.h"
 #include "server/rpc/memory_methods.h"
 #include "server/rpc/message_bytes.h"
@@ -181,6 +182,7 @@ class RpcServerImpl final : public RpcServer {
     for (auto& method : MakeMemoryMethods(memory_service_, environment_, *worker_)) {
       methods_.push_back(std::move(method));
     }
+    methods_.push_back(MakeCloseLease(lease_service_, environment_));
     for (auto& method : MakeAdminMethods(admin_service_, environment_, meters_)) {
       methods_.push_back(std::move(method));
     }

@@ -63,6 +63,18 @@ TEST(LeaseTest, EachResourceIsReleasedOnceAndTheLeaseEndsOnce) {
   Lease moved = std::move(lease);
 }
 
+TEST(LeaseTest, CloseTakesOptionsAndSaysHowItWent) {
+  const auto connection = std::make_shared<MockLeaseConnection>();
+  InSequence in_this_order;
+  EXPECT_CALL(*connection, Close).WillOnce([](const CallOptions& options) {
+    EXPECT_EQ(options.timeout, absl::Seconds(3));
+    return absl::UnavailableError("gone");
+  });
+  EXPECT_CALL(*connection, End());
+  const Lease lease(connection);
+  EXPECT_TRUE(absl::IsUnavailable(lease.Close({.timeout = absl::Seconds(3)})));
+}
+
 TEST(LeaseTest, AssigningReleasesWhatWasHeld) {
   const auto connection = std::make_shared<NiceMock<MockLeaseConnection>>();
   EXPECT_CALL(*connection, CreatePageTable).WillOnce(Return(kFirst)).WillOnce(Return(kSecond));

@@ -218,18 +218,36 @@ TEST_P(ClientLeaseTest, TheEndOfALeaseFreesEverything) {
   EXPECT_TRUE(AwaitLeaseCount(client, 0));
 }
 
-TEST_P(ClientLeaseTest, ALeaseWithAGraceHoldsNoMemoryAfterItsEnd) {
+TEST_P(ClientLeaseTest, TheGraceDoesNotOutliveALeaseThatItsClientEnds) {
   const Client client = Connect();
   std::optional<Buffer> left;
-  {
+  // The pool has 16 MiB: each lease takes half of it.
+  for (int turn = 0; turn < 20; ++turn) {
     const auto lease = client.OpenLease({.resume_grace = absl::Seconds(50)});
     ASSERT_OK(lease);
-    left = *lease->AllocateBuffer(1 << 20);
     ASSERT_OK(lease->CreatePageTable({.rows = 1, .columns = 1, .page_size = 1}));
+    auto buffer = lease->AllocateBuffer((8 << 20) - 4096);
+    ASSERT_OK(buffer) << turn;
+    left = *std::move(buffer);
   }
-  const auto leases = client.ListLeases();
-  ASSERT_OK(leases);
-  for (const LeaseDescription& lease : *leases) EXPECT_EQ(lease.used_bytes, 0) << lease.number;
+  EXPECT_TRUE(AwaitLeaseCount(client, 0));
+}
+
+TEST_P(ClientLeaseTest, CloseSaysThatTheServerKnows) {
+  const Client client = Connect();
+  const auto lease = client.OpenLease({.resume_grace = absl::Seconds(50)});
+  ASSERT_OK(lease);
+  const Client its_client = lease->client();
+  const auto buffer = lease->AllocateBuffer(8 << 20);
+  ASSERT_OK(buffer);
+  EXPECT_TRUE(absl::IsInvalidArgument(lease->Close({.metadata = {{"Upper", "case"}}})));
+  EXPECT_OK(buffer->WriteElements<float>(0, scores_)) << "it lives on";
+  ASSERT_OK(lease->Close());
+  EXPECT_THAT(lease->status(), FailsWith(ErrorReason::kLeaseEnded, ""));
+  EXPECT_THAT(its_client.TopK(BestTwo(Float32Matrix(scores_.data(), 1, 4))),
+              FailsWith(ErrorReason::kLeaseEnded, ""));
+  EXPECT_OK(lease->Close());
+  EXPECT_TRUE(AwaitLeaseCount(client, 0));
 }
 
 TEST_P(ClientLeaseTest, AnythingMayGoFirst) {

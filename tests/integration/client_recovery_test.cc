@@ -1,22 +1,19 @@
 // Clients whose server is killed and started again: they come back by themselves, their results are
 // those of a client that saw no restart, and what could not come back they are told.
+// client_close_test.cc has leases that end while their server is away.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/synchronization/mutex.h"
-#include "tests/integration/server_process.h"
+#include "tests/integration/restartable_server.h"
 #include "tests/testing/status_matchers.h"
 #include "winnow/client/client.h"
 #include "winnow/client/lease.h"
@@ -27,71 +24,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::winnow::testing::FailsWith;
-using ::winnow::testing::ServerProcess;
-using ::winnow::testing::TempFolder;
+using ::winnow::testing::LeaseEventLog;
+using ::winnow::testing::RestartableServer;
 
 constexpr int64_t kColumns = 4096;
 constexpr int32_t kK = 64;
 constexpr int32_t kPageSize = 64;
-
-// A server that can be killed and started again at the same address.
-class RestartableServer {
- public:
-  RestartableServer() { Start(); }
-  void Start() {
-    process_ = std::make_unique<ServerProcess>(
-        ServerProcess::Options{.flags = {"--max-resume-grace=60s"},
-                               .socket_path = folder_.Path("winnow.sock"),
-                               .tcp = false});
-    ASSERT_TRUE(process_->running()) << process_->log();
-  }
-  void Kill() {
-    process_->Signal(SIGKILL);
-    ASSERT_EQ(process_->AwaitExit(), 128 + SIGKILL);
-  }
-  void Restart() {
-    Kill();
-    Start();
-  }
-  Client Connect(bool streaming) const {
-    return *Client::Create({.target = "unix:" + folder_.Path("winnow.sock"),
-                            .timeout = absl::Seconds(60),
-                            .streaming = streaming});
-  }
-
- private:
-  TempFolder folder_;
-  std::unique_ptr<ServerProcess> process_;
-};
-
-// Collects what a lease tells.
-class EventLog {
- public:
-  std::function<void(const LeaseEvent&)> Listener() {
-    return [this](const LeaseEvent& event) {
-      absl::MutexLock lock(&mu_);
-      events_.push_back(event);
-    };
-  }
-  // The latest event of the kind, when there were `count` of them; bounded.
-  std::optional<LeaseEvent> Await(LeaseEventKind kind, int count = 1) {
-    absl::MutexLock lock(&mu_);
-    std::optional<LeaseEvent> found;
-    const auto there = [&] {
-      int seen = 0;
-      for (const LeaseEvent& event : events_) {
-        if (event.kind == kind && ++seen == count) found = event;
-      }
-      return found.has_value();
-    };
-    mu_.AwaitWithTimeout(absl::Condition(&there), absl::Seconds(30));
-    return found;
-  }
-
- private:
-  absl::Mutex mu_;
-  std::vector<LeaseEvent> events_;
-};
 
 // The parameter: over the stream or not.
 class ClientRecoveryTest : public ::testing::TestWithParam<bool> {
@@ -205,7 +143,7 @@ class ClientRecoveryTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(ClientRecoveryTest, EverythingTheClientKnowsComesBack) {
-  EventLog events;
+  LeaseEventLog events;
   const Client client = server_.Connect(GetParam());
   const auto lease = client.OpenLease({.on_event = events.Listener()});
   ASSERT_OK(lease);
@@ -248,7 +186,7 @@ TEST_P(ClientRecoveryTest, EverythingTheClientKnowsComesBack) {
 }
 
 TEST_P(ClientRecoveryTest, ContentsThatAreLostAreSaidToBe) {
-  EventLog events;
+  LeaseEventLog events;
   const auto lease = server_.Connect(GetParam()).OpenLease({.on_event = events.Listener()});
   ASSERT_OK(lease);
   const auto buffer = lease->AllocateBuffer(2 * kColumns * sizeof(float));
@@ -307,21 +245,6 @@ TEST_P(ClientRecoveryTest, CallsMadeWhileTheServerIsAwayWaitForIt) {
   ASSERT_OK(result);
   EXPECT_THAT(result->indices.row<int32_t>(0), ElementsAreArray(Best(scores_)));
   EXPECT_OK(lease->status());
-}
-
-TEST_P(ClientRecoveryTest, ALeaseEndsWhileItsServerIsAway) {
-  auto lease = server_.Connect(GetParam()).OpenLease({.resume_grace = absl::Seconds(5)});
-  ASSERT_OK(lease);
-  auto buffer = lease->AllocateBuffer(4096);
-  ASSERT_OK(buffer);
-  Future<TopKResult> waiting;
-  {
-    const Lease ending = *std::move(lease);
-    server_.Kill();
-    waiting = ending.client().AsyncTopK(Request(Float32Matrix(scores_.data(), 1, kColumns)));
-    EXPECT_FALSE(waiting.WaitFor(absl::Milliseconds(20)));
-  }
-  EXPECT_TRUE(HasReason(std::move(waiting).Get().status(), ErrorReason::kLeaseEnded));
 }
 
 TEST_P(ClientRecoveryTest, ClientsUnderLoadSeeOnlyRightResults) {

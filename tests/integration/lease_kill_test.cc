@@ -58,18 +58,6 @@ int64_t Work(ServerProcess& server, const std::atomic<bool>& stop) {
   return bad;
 }
 
-// Waits, bounded, until the server knows at most `count` leases.
-v1::ListLeasesResponse LeasesOnceAtMost(int count, ServerProcess& server) {
-  const auto admin = server.Admin();
-  v1::ListLeasesResponse leases;
-  for (int turn = 0; turn < 2000; ++turn) {
-    EXPECT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
-    if (leases.leases_size() <= count) break;
-    usleep(5000);
-  }
-  return leases;
-}
-
 TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
   ServerProcess server({.flags = {"--buffer-pool-bytes=64M"}});
   ASSERT_TRUE(server.running()) << server.log();

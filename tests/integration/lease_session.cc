@@ -1,10 +1,11 @@
 #include "tests/integration/lease_session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "server/resources/descriptor_socket.h"
-#include "tests/integration/server_process.h"
 
 namespace winnow::testing {
 
@@ -21,6 +22,13 @@ LeaseSession::~LeaseSession() { Close(); }
 grpc::Status LeaseSession::Close() {
   if (std::exchange(closed_, true)) return grpc::Status::OK;
   context_.TryCancel();
+  return stream_->Finish();
+}
+
+grpc::Status LeaseSession::AwaitEnd() {
+  v1::OpenLeaseResponse event;
+  while (stream_->Read(&event)) continue;
+  closed_ = true;
   return stream_->Finish();
 }
 
@@ -81,6 +89,25 @@ grpc::Status LeaseSession::Import(int descriptor, int64_t bytes, bool read_only,
   const grpc::Status status = memory_->ImportBuffer(Patient().get(), request, &response);
   buffer = response.buffer();
   return status;
+}
+
+v1::ListLeasesResponse LeasesOnceAtMost(int count, const ServerProcess& server) {
+  const auto admin = server.Admin();
+  v1::ListLeasesResponse leases;
+  for (int turn = 0; turn < 2000; ++turn) {
+    const bool told = admin->ListLeases(Patient().get(), {}, &leases).ok();
+    if (told && leases.leases_size() <= count) break;
+    usleep(5000);
+  }
+  return leases;
+}
+
+grpc::Status CloseLease(const ServerProcess& server, const std::string& lease_id) {
+  const auto leases = v1::LeaseService::NewStub(server.Connect(server.unix_target()));
+  v1::CloseLeaseRequest request;
+  request.set_lease_id(lease_id);
+  v1::CloseLeaseResponse response;
+  return leases->CloseLease(Patient().get(), request, &response);
 }
 
 v1::Tensor BufferTensor(v1::DataType data_type, int64_t rows, int64_t columns,

@@ -11,6 +11,7 @@
 
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "tests/integration/server_process.h"
 #include "winnow/v1/indexer_service.grpc.pb.h"
 #include "winnow/v1/lease_service.grpc.pb.h"
 #include "winnow/v1/memory_service.grpc.pb.h"
@@ -33,7 +34,10 @@ class LeaseSession {
   bool NextEvent(v1::OpenLeaseResponse& event) { return stream_->Read(&event); }
   // Gives the stream up as a client that goes away does; the status it ended with.
   grpc::Status Close();
+  // Reads to the end of the stream, which the server makes; the status.
+  grpc::Status AwaitEnd();
 
+  v1::LeaseService::Stub& leases() { return *lease_; }
   v1::IndexerService::Stub& indexer() { return *indexer_; }
   v1::MemoryService::Stub& memory() { return *memory_; }
 
@@ -54,6 +58,13 @@ class LeaseSession {
   v1::OpenLeaseResponse opened_;
   bool closed_ = false;
 };
+
+// Waits until the server knows at most `count` leases, bounded: the end of a stream reaches it
+// within milliseconds.
+v1::ListLeasesResponse LeasesOnceAtMost(int count, const ServerProcess& server);
+
+// CloseLease over a channel that has nothing to do with the lease.
+grpc::Status CloseLease(const ServerProcess& server, const std::string& lease_id);
 
 // A tensor in a buffer.
 v1::Tensor BufferTensor(v1::DataType data_type, int64_t rows, int64_t columns,

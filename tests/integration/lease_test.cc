@@ -41,14 +41,6 @@ class LeaseTest : public ::testing::Test {
     EXPECT_TRUE(server_.Admin()->ListLeases(Patient().get(), {}, &response).ok());
     return response;
   }
-  // Bounded: the end of a stream reaches the server within milliseconds.
-  bool AwaitLeaseCount(int count) {
-    for (int turn = 0; turn < 2000; ++turn) {
-      if (Leases().leases_size() == count) return true;
-      usleep(5000);
-    }
-    return false;
-  }
 
   // One row of scores in the buffer, k 2.
   v1::TopKRequest TopKOf(const LeaseSession& session, const v1::ResourceId& buffer) {
@@ -153,7 +145,7 @@ TEST_F(LeaseTest, TheEndOfTheStreamReleasesEverything) {
   ASSERT_TRUE(session->Allocate(8 << 20, buffer).ok());
   EXPECT_EQ(Leases().leases(0).used_bytes(), 8 << 20);
   session = nullptr;
-  ASSERT_TRUE(AwaitLeaseCount(0));
+  ASSERT_EQ(LeasesOnceAtMost(0, server_).leases_size(), 0);
   // The pool has 16 MiB: both fit only when nothing leaked.
   const auto first = Open();
   const auto second = Open();
@@ -191,6 +183,7 @@ TEST_F(LeaseTest, AnOperatorEndsALeaseAndItsClientIsTold) {
   v1::OpenLeaseResponse event;
   ASSERT_TRUE(session->NextEvent(event));
   EXPECT_EQ(event.ended().message(), "maintenance");
+  EXPECT_EQ(event.ended().cause(), v1::LEASE_END_CAUSE_OPERATOR);
   EXPECT_FALSE(session->NextEvent(event));
   v1::ResourceId buffer;
   EXPECT_THAT(session->Allocate(64, buffer), Fails(v1::ERROR_REASON_LEASE_ENDED));

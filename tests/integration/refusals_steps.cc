@@ -240,6 +240,27 @@ void AddLease(std::vector<Refusal>& all, const std::string& name, Says says, Spo
                  }});
 }
 
+void AddCloses(std::vector<Refusal>& all) {
+  RefusalTable<v1::CloseLeaseRequest> table("LeaseService/CloseLease", [](RefusalScene& scene) {
+    v1::CloseLeaseRequest request;
+    request.set_lease_id(scene.mine().id());
+    return request;
+  });
+  const Says not_found{v1::ERROR_REASON_LEASE_NOT_FOUND, "lease_id", "", "", StatusCode::NOT_FOUND};
+  table.Add("no lease", not_found, [](RefusalScene&, auto& request) { request.clear_lease_id(); });
+  table.Add("a guessed lease", not_found,
+            [](RefusalScene&, auto& request) { request.set_lease_id(std::string(32, '5')); });
+  table.Add("part of a lease's id", not_found,
+            [](RefusalScene&, auto& request) { request.mutable_lease_id()->pop_back(); });
+  table.Add("a name of 64 KiB", not_found,
+            [](RefusalScene&, auto& request) { request.set_lease_id(std::string(65536, '5')); });
+  table.Add(
+      "a lease that ended",
+      {v1::ERROR_REASON_LEASE_ENDED, "lease_id", "", "", StatusCode::FAILED_PRECONDITION},
+      [](RefusalScene& scene, auto& request) { request.set_lease_id(scene.ended_lease_id()); });
+  table.MoveTo(all);
+}
+
 }  // namespace
 
 std::vector<Refusal> StepRefusals() {
@@ -318,6 +339,7 @@ std::vector<Refusal> LeaseRefusals() {
   add("resuming a lease that a stream holds",
       {v1::ERROR_REASON_RESOURCE_BUSY, "resume_lease_id", "", "", StatusCode::FAILED_PRECONDITION},
       [](RefusalScene& scene, auto& request) { request.set_resume_lease_id(scene.other().id()); });
+  AddCloses(all);
   return all;
 }
 

@@ -29,7 +29,8 @@ void AddStep(v1::ExecuteRequest& request, int32_t rows, const v1::ResourceId& bu
 
 }  // namespace
 
-SlowWork::SlowWork(std::shared_ptr<grpc::Channel> channel) : session_(std::move(channel), {}) {
+SlowWork::SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open)
+    : session_(std::move(channel), std::move(open)) {
   v1::ResourceId buffer;
   if (!session_.opened() ||
       !session_.Allocate(SlowRows() * kColumns * int64_t{sizeof(float)}, buffer).ok()) {

@@ -16,9 +16,10 @@ namespace winnow::testing {
 // program when the server does not grant them.
 class SlowWork {
  public:
-  explicit SlowWork(std::shared_ptr<grpc::Channel> channel);
+  explicit SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open = {});
 
   const v1::ExecuteRequest& request() const { return request_; }
+  LeaseSession& session() { return session_; }
 
  private:
   LeaseSession session_;

@@ -22,11 +22,13 @@ using winnow::testing::StatusIs;
 class LeaseLedgerTest : public ::testing::Test {
  protected:
   LeaseLedgerTest()
-      : ledger_(Options(), &clock_,
-                [this](int64_t number, absl::string_view message, auto finished) {
-                  ended_.emplace_back(number, std::string(message));
-                  finished_.emplace(number, std::move(finished));
-                }) {}
+      : ledger_(
+            Options(), &clock_,
+            [this](int64_t number, LeaseEndCause cause, absl::string_view message, auto finished) {
+              ended_.emplace_back(number, std::string(message));
+              causes_.push_back(cause);
+              finished_.emplace(number, std::move(finished));
+            }) {}
 
   static LeaseLedgerOptions Options() {
     return {.max_leases = 3, .max_lease_inflight = 2, .max_resume_grace = absl::Seconds(60)};
@@ -41,6 +43,7 @@ class LeaseLedgerTest : public ::testing::Test {
 
   FakeClock clock_;
   std::vector<std::pair<int64_t, std::string>> ended_;
+  std::vector<LeaseEndCause> causes_;
   std::map<int64_t, absl::AnyInvocable<void() &&>> finished_;
   LeaseLedger ledger_;
 };
@@ -121,6 +124,64 @@ TEST_F(LeaseLedgerTest, AnOperatorEndsALeaseOnce) {
   EXPECT_THAT(ledger_.End(99, ""), FailsWith(ErrorReason::kLeaseNotFound, "lease_number"));
   ledger_.StreamLost(grant);
   EXPECT_EQ(ended_.size(), 1u);
+}
+
+TEST_F(LeaseLedgerTest, AClosedLeaseEndsWhateverItsGrace) {
+  const LeaseGrant held = Open(absl::Seconds(60));
+  const LeaseGrant waiting = Open(absl::Seconds(60));
+  ledger_.StreamLost(waiting);
+  EXPECT_THAT(ledger_.CloseLease(waiting.lease_id), IsOk());
+  EXPECT_THAT(ledger_.CloseLease(held.lease_id), IsOk());
+  EXPECT_THAT(ended_, ElementsAre(Pair(waiting.number, "it was closed by its id"),
+                                  Pair(held.number, "it was closed by its id")));
+  EXPECT_THAT(ledger_.Use(held.lease_id), FailsWith(ErrorReason::kLeaseEnded, "lease_id"));
+  EXPECT_THAT(ledger_.Resume(waiting.lease_id, ""),
+              FailsWith(ErrorReason::kLeaseEnded, "resume_lease_id"));
+  EXPECT_EQ(ledger_.ExpireGraces(), absl::InfiniteFuture());
+}
+
+TEST_F(LeaseLedgerTest, ALeaseIsClosedOnce) {
+  const LeaseGrant grant = Open(absl::Seconds(60));
+  EXPECT_THAT(ledger_.CloseLease(grant.lease_id), IsOk());
+  EXPECT_THAT(ledger_.CloseLease(grant.lease_id), FailsWith(ErrorReason::kLeaseEnded, "lease_id"));
+  ledger_.StreamLost(grant);
+  EXPECT_THAT(ledger_.End(grant.number, ""),
+              FailsWith(ErrorReason::kLeaseNotFound, "lease_number"));
+  EXPECT_EQ(ended_.size(), 1u);
+}
+
+TEST_F(LeaseLedgerTest, AGuessedIdClosesNothing) {
+  const LeaseGrant grant = Open();
+  for (const std::string& guess : {std::string(), std::string(32, '0'), grant.lease_id + "0"}) {
+    EXPECT_THAT(ledger_.CloseLease(guess), FailsWith(ErrorReason::kLeaseNotFound, "lease_id"));
+  }
+  EXPECT_TRUE(ended_.empty());
+  EXPECT_TRUE(ledger_.IsHeld(grant));
+}
+
+TEST_F(LeaseLedgerTest, WhoeverEndsALeaseIsToldApart) {
+  const LeaseGrant lost = Open(), ended = Open(), closed = Open();
+  ledger_.StreamLost(lost);
+  ASSERT_THAT(ledger_.End(ended.number, ""), IsOk());
+  ASSERT_THAT(ledger_.CloseLease(closed.lease_id), IsOk());
+  for (auto& [number, finished] : finished_) std::move(finished)();
+  Open();
+  ledger_.Close("");
+  EXPECT_THAT(causes_, ElementsAre(LeaseEndCause::kNotTold, LeaseEndCause::kOperator,
+                                   LeaseEndCause::kClosed, LeaseEndCause::kDrain));
+}
+
+TEST_F(LeaseLedgerTest, OnlyTheLatestStreamHoldsALease) {
+  const LeaseGrant first = Open(absl::Seconds(60));
+  EXPECT_TRUE(ledger_.IsHeld(first));
+  ledger_.StreamLost(first);
+  EXPECT_FALSE(ledger_.IsHeld(first));
+  const auto second = ledger_.Resume(first.lease_id, "");
+  ASSERT_THAT(second, IsOk());
+  EXPECT_FALSE(ledger_.IsHeld(first));
+  EXPECT_TRUE(ledger_.IsHeld(*second));
+  ASSERT_THAT(ledger_.CloseLease(first.lease_id), IsOk());
+  EXPECT_FALSE(ledger_.IsHeld(*second));
 }
 
 TEST_F(LeaseLedgerTest, TheServerHasABoundOfLeases) {

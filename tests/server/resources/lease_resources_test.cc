@@ -26,7 +26,10 @@ class LeaseResourcesTest : public ::testing::Test {
  protected:
   LeaseResourcesTest()
       : ledger_({.max_lease_bytes = 1000, .max_lease_resources = 3, .max_server_bytes = 1500},
-                &clock_, [](int64_t, absl::string_view, auto finished) { std::move(finished)(); }),
+                &clock_,
+                [](int64_t, LeaseEndCause, absl::string_view, auto finished) {
+                  std::move(finished)();
+                }),
         lease_(*ledger_.Open({})),
         other_(*ledger_.Open({})) {}
 
@@ -115,6 +118,19 @@ TEST_F(LeaseResourcesTest, TheEndOfALeaseTakesItsResources) {
   EXPECT_THAT(Find(lease_, *mine), FailsWith(ErrorReason::kLeaseEnded, "lease_id"));
   EXPECT_THAT(Find(other_, *mine), FailsWith(ErrorReason::kResourceStale, "buffer"));
   EXPECT_THAT(Find(other_, *theirs), IsOk());
+}
+
+TEST_F(LeaseResourcesTest, AClosedLeaseGivesBackAllThatNoRequestUses) {
+  const auto unused = Add(lease_, 600), used = Add(lease_, 300);
+  ASSERT_THAT(unused, IsOk());
+  ASSERT_THAT(used, IsOk());
+  auto in_use = ledger_.Find(lease_.lease_id, *used, ResourceKind::kBuffer, "buffer");
+  ASSERT_THAT(in_use, IsOk());
+  ASSERT_THAT(ledger_.CloseLease(lease_.lease_id), IsOk());
+  EXPECT_EQ(ledger_.used_bytes(), 300);
+  EXPECT_THAT(Find(lease_, *unused), FailsWith(ErrorReason::kLeaseEnded, "lease_id"));
+  in_use->reset();
+  EXPECT_EQ(ledger_.used_bytes(), 0);
 }
 
 TEST_F(LeaseResourcesTest, ResourcesAreListedInTheOrderOfTheirCreation) {

@@ -37,7 +37,7 @@ struct World {
   std::atomic<int64_t> ended{0};
   LeaseLedger ledger{{.max_leases = 8, .max_lease_resources = 4, .max_lease_inflight = 3},
                      &clock,
-                     [this](int64_t, absl::string_view, auto finished) {
+                     [this](int64_t, LeaseEndCause, absl::string_view, auto finished) {
                        ++ended;
                        std::move(finished)();
                      }};
@@ -51,9 +51,9 @@ class Client {
 
   void Run() {
     using Step = void (Client::*)();
-    constexpr Step kSteps[] = {&Client::Open, &Client::Lose,    &Client::Resume,
-                               &Client::End,  &Client::Wait,    &Client::Add,
-                               &Client::Find, &Client::Release, &Client::LetGo};
+    constexpr Step kSteps[] = {&Client::Open,    &Client::Lose, &Client::Resume, &Client::End,
+                               &Client::Close,   &Client::Wait, &Client::Add,    &Client::Find,
+                               &Client::Release, &Client::LetGo};
     for (int step = 0; step < 40; ++step) (this->*kSteps[random_.Below(std::size(kSteps))])();
   }
 
@@ -81,6 +81,13 @@ class Client {
   }
   void End() {
     if (const LeaseGrant* grant = Any(grants_)) (void)world_.ledger.End(grant->number, "");
+  }
+  void Close() {
+    const LeaseGrant* grant = Any(grants_);
+    if (grant == nullptr) return;
+    (void)world_.ledger.CloseLease(grant->lease_id);
+    EXPECT_FALSE(world_.ledger.IsHeld(*grant));
+    EXPECT_TRUE(absl::IsFailedPrecondition(world_.ledger.Use(grant->lease_id).status()));
   }
   void Wait() {
     world_.clock.Advance(absl::Seconds(1));

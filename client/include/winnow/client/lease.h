@@ -34,10 +34,12 @@ namespace winnow::client {
 // Owns a lease; Client::OpenLease makes one. Move-only. A moved-from lease may be destroyed and
 // assigned to; anything else aborts.
 //
-// The end. The destructor ends the lease: the server drops its queued work, lets its running work
-// finish and frees everything it owns. Resources and clients that outlive the lease may be used and
-// destroyed in any order: their calls fail with FailedPrecondition (LEASE_ENDED). The destructor
-// may run on any thread, also in a callback; it does not take more than about two seconds.
+// The end. Close and the destructor end the lease: the server drops its queued work, lets its
+// running work finish and frees everything it owns, at once and whatever the grace. Resources and
+// clients that outlive the lease may be used and destroyed in any order: their calls fail with
+// FailedPrecondition (LEASE_ENDED). The destructor may run on any thread, also in a callback; it
+// takes two seconds at most, a few when a recovery is under way. A server that cannot be told in
+// that time ends the lease by itself, when it misses the connection or when the grace is over.
 //
 // Recovery. The library watches the lease's stream on a thread of its own. When the stream is lost
 // it resumes the lease within its grace, or opens another and makes its resources anew there:
@@ -56,6 +58,12 @@ class Lease {
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
+
+  // Ends the lease and says whether its server knows. Ok: it has ended there, and memory that no
+  // running request uses is free. Otherwise it has ended on this side all the same and the server
+  // follows as after a destructor: Unavailable, DeadlineExceeded, Cancelled. InvalidArgument names
+  // the option at fault; the lease lives on then. Again: Ok, without a call.
+  absl::Status Close(const CallOptions& options = {}) const { return connection_->Close(options); }
 
   // A client whose operations may use the lease's resources and count as its requests. Cheap.
   Client client() const { return Client(connection_->operations()); }

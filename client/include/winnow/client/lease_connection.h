@@ -60,7 +60,9 @@ class LeaseConnection {
  public:
   virtual ~LeaseConnection() = default;
 
-  // Ends the lease; later calls fail with LEASE_ENDED. Called by Lease's destructor, once.
+  // Ends the lease; later calls fail with LEASE_ENDED.
+  virtual absl::Status Close(const CallOptions& options) = 0;
+  // The same as far as it can be done soon. Called by Lease's destructor, once, also after Close.
   virtual void End() = 0;
 
   virtual std::shared_ptr<Connection> operations() = 0;

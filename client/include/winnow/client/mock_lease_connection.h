@@ -18,6 +18,7 @@ namespace winnow::client {
 // Thread safety: GoogleMock's.
 class MockLeaseConnection : public LeaseConnection {
  public:
+  MOCK_METHOD(absl::Status, Close, (const CallOptions&), (override));
   MOCK_METHOD(void, End, (), (override));
   MOCK_METHOD(std::shared_ptr<Connection>, operations, (), (override));
   MOCK_METHOD(LeaseQuota, quota, (), (const, override));
