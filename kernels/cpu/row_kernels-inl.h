@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/block_max-inl.h"
 #include "kernels/cpu/collect-inl.h"
+#include "kernels/cpu/halves-inl.h"
 #include "kernels/cpu/select_keys-inl.h"
 #include "kernels/cpu/vector_keys-inl.h"
 

@@ -14,6 +14,8 @@ bool HasAvx512() {
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
+
+bool HasAvx512Vbmi2() { return HasAvx512() && __builtin_cpu_supports("avx512vbmi2"); }
 #endif
 
 }  // namespace
@@ -22,6 +24,7 @@ std::vector<const RowKernels*> UsableRowKernels() {
   std::vector<const RowKernels*> usable;
 #ifdef WINNOW_X86_KERNELS
   __builtin_cpu_init();
+  if (HasAvx512Vbmi2()) usable.push_back(&Avx512Vbmi2RowKernels());
   if (HasAvx512()) usable.push_back(&Avx512RowKernels());
   if (HasAvx2()) usable.push_back(&Avx2RowKernels());
 #endif

@@ -20,10 +20,24 @@ inline constexpr int32_t kCollectChunk = 1024;
 
 inline constexpr int32_t kNanKey = INT32_MIN;
 
+// Positions below it fit 16 bits.
+inline constexpr int32_t kMaxHalfPositions = 65536;
+// Half key of minus infinity: those of NaN are less.
+inline constexpr int32_t kMinusInfinityHalfKey = -0x7f80;
+
 // Candidates of a row: ascending positions and their keys.
 struct Candidates {
   int32_t* positions = nullptr;
   int32_t* keys = nullptr;
+  int32_t count = 0;
+  int32_t capacity = 0;  // not counting kVectorSlack
+};
+
+// The same for a bfloat16 row of at most kMaxHalfPositions scores: of a key only the upper half, as
+// the lower one is 0.
+struct HalfCandidates {
+  uint16_t* positions = nullptr;
+  int16_t* keys = nullptr;
   int32_t count = 0;
   int32_t capacity = 0;  // not counting kVectorSlack
 };
@@ -51,6 +65,17 @@ struct RowKernels {
   // Key of each of `blocks` whole blocks of 2^block_shift scores, as a score.
   void (*block_max)(DType dtype, const void* scores, int32_t blocks, int32_t block_shift,
                     float* keys);
+
+  // Both null where lanes of 16 bits are not worth it.
+  //
+  // Half key of the score of rank `rank` among `count` bfloat16 scores, a multiple of 64 of them.
+  // Overwrites the scores.
+  int32_t (*half_threshold)(uint16_t* scores, int32_t count, int32_t rank) = nullptr;
+  // Selects the k largest of a row of at most kMaxHalfPositions bfloat16 scores, as keep_largest
+  // leaves them, among those with half keys of `low` at least, which is not that of a NaN. False,
+  // and nothing selected, if these are fewer than k or might not fit `scratch`.
+  bool (*select_halves)(const uint16_t* scores, int32_t length, int32_t k, int32_t low,
+                        HalfCandidates* scratch, Candidates* selected) = nullptr;
 };
 
 // The fastest that this processor can run.
@@ -62,6 +87,7 @@ std::vector<const RowKernels*> UsableRowKernels();
 const RowKernels& BaselineRowKernels();
 const RowKernels& Avx2RowKernels();
 const RowKernels& Avx512RowKernels();
+const RowKernels& Avx512Vbmi2RowKernels();
 
 }  // namespace winnow::cpu
 

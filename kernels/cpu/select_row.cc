@@ -31,6 +31,9 @@ constexpr int64_t kCacheLine = 64;
 // needs a second pass.
 constexpr double kRankDeviations = 4.5;
 
+// Close to the sample's end a rank says little.
+constexpr double kMaxRankShare = 0.9;
+
 // A piece of a shared row: large enough to pay for handing it over.
 constexpr int32_t kMinPiece = 32768;
 
@@ -76,6 +79,12 @@ void CopyGroups(const ScoreRow& row, int32_t sample_size, char* to) {
   }
 }
 
+// The rank among the sample that a little more than k scores of the row should reach.
+double RankOfThreshold(int32_t length, int32_t k, int32_t sample_size) {
+  const double mean = static_cast<double>(k) * sample_size / length;
+  return std::ceil(mean + kRankDeviations * std::sqrt(mean) + 1);
+}
+
 }  // namespace
 
 RowSelector::RowSelector(const RowKernels& kernels) : kernels_(kernels) {}
@@ -90,6 +99,7 @@ RowSelector& RowSelector::OfThisThread(const RowKernels& kernels) {
 
 Selection RowSelector::Select(const ScoreRow& row, int32_t k) {
   if (row.length <= kShortLength) return SelectShort(row, k);
+  if (SelectHalves(row, k)) return {list_.positions, static_cast<size_t>(k)};
   Sample(row);
   for (int32_t attempt = 0;; ++attempt) {
     const Threshold threshold = ChooseThreshold(row.length, k, attempt);
@@ -107,6 +117,25 @@ Selection RowSelector::SelectShort(const ScoreRow& row, int32_t k) {
   Candidates candidates = list_.Empty(k + 2 * kCollectChunk);
   Collect(row, 0, row.length, k, kth == kNanKey ? kMinusInfinity : ScoreOfKey(kth), &candidates);
   return Finish(row, k, candidates);
+}
+
+// False where it does not apply, the sample misled it, or ties do not fit the list.
+bool RowSelector::SelectHalves(const ScoreRow& row, int32_t k) {
+  if (kernels_.select_halves == nullptr || row.dtype != DType::kBfloat16) return false;
+  if (row.length > kMaxHalfPositions) return false;
+  Prefetch(row);
+  const int32_t sample_size = SampleSize(row.length);
+  const double rank = RankOfThreshold(row.length, k, sample_size);
+  if (rank > kMaxRankShare * sample_size) return false;
+  CopyGroups<kSampleGroup * 2>(row, sample_size, reinterpret_cast<char*>(half_positions_));
+  const int32_t low =
+      kernels_.half_threshold(half_positions_, sample_size, static_cast<int32_t>(rank));
+  if (low < kMinusInfinityHalfKey) return false;
+  HalfCandidates scratch = {half_positions_, half_keys_, 0, kHalfCapacity};
+  Candidates selected = list_.Empty();
+  selected_ = k;
+  return kernels_.select_halves(static_cast<const uint16_t*>(row.scores), row.length, k, low,
+                                &scratch, &selected);
 }
 
 Selection RowSelector::SelectShared(const ScoreRow& row, int32_t k, WorkerPool& pool) {
@@ -166,9 +195,9 @@ void RowSelector::Sample(const ScoreRow& row) {
 RowSelector::Threshold RowSelector::ChooseThreshold(int32_t length, int32_t k, int32_t attempt) {
   const double mean = static_cast<double>(k) * sample_size_ / length;
   const double rank =
-      std::ceil(attempt == 0 ? mean + kRankDeviations * std::sqrt(mean) + 1 : 3 * mean + 64);
-  // Close to the sample's end a rank says little, and a third pass takes everything.
-  if (attempt > 1 || rank > 0.9 * sample_size_) return {.score = kMinusInfinity};
+      attempt == 0 ? RankOfThreshold(length, k, sample_size_) : std::ceil(3 * mean + 64);
+  // A third pass takes everything.
+  if (attempt > 1 || rank > kMaxRankShare * sample_size_) return {.score = kMinusInfinity};
   const int32_t key =
       kernels_.kth_largest(sample_, sample_size_, static_cast<int32_t>(rank), work_, spare_);
   const double expected = rank * length / sample_size_;

@@ -3,8 +3,10 @@
 // A stratified sample gives a threshold that a little more than k scores reach; one pass that only
 // compares lists those scores; a selection among them finishes. When the list fills up, the k best
 // of it stay and the threshold rises above the worst of them; when it ends with fewer than k, the
-// pass is repeated with a lower threshold. So the sample decides the time, never the result.
-// Next: row_kernels.h for the loops, topk.cc for how rows are handed out.
+// pass is repeated with a lower threshold. So the sample decides the time, never the result. Where
+// the processor has vectors for it, bfloat16 rows of up to 64K scores take the same steps in 16
+// bits first, and those above only if that fails. Next: row_kernels.h for the loops, topk.cc for
+// how rows are handed out.
 
 #ifndef WINNOW_KERNELS_CPU_SELECT_ROW_H_
 #define WINNOW_KERNELS_CPU_SELECT_ROW_H_
@@ -56,6 +58,8 @@ class RowSelector {
   // it, and one more chunk.
   static constexpr int32_t kCapacity = 12288;
   static constexpr int32_t kMaxSample = 4096;
+  // Every candidate row of the two-level indexer fits, whatever its ties.
+  static constexpr int32_t kHalfCapacity = 16384;
 
   struct List {
     alignas(64) int32_t positions[kCapacity + kVectorSlack];
@@ -71,6 +75,7 @@ class RowSelector {
   };
 
   Selection SelectShort(const ScoreRow& row, int32_t k);
+  bool SelectHalves(const ScoreRow& row, int32_t k);
   void Sample(const ScoreRow& row);
   Threshold ChooseThreshold(int32_t length, int32_t k, int32_t attempt);
   void Collect(const ScoreRow& row, int32_t begin, int32_t end, int32_t k, float threshold,
@@ -88,6 +93,8 @@ class RowSelector {
   alignas(64) int32_t sample_[kMaxSample + kVectorSlack];
   alignas(64) int32_t work_[kCapacity + kVectorSlack];
   alignas(64) int32_t spare_[kCapacity + kVectorSlack];
+  alignas(64) uint16_t half_positions_[kHalfCapacity + kVectorSlack];
+  alignas(64) int16_t half_keys_[kHalfCapacity + kVectorSlack];
   std::unique_ptr<List[]> pieces_;  // of SelectShared
   int32_t piece_capacity_ = 0;
 };

@@ -189,6 +189,114 @@ TEST_P(RowKernelsTest, KeepLargestKeepsTheFirstOfEqualOnes) {
   }
 }
 
+// A score of each of the 65,536 bit patterns, in random order.
+std::vector<uint16_t> EveryHalf(Random& random) {
+  const auto order = testing::DistinctNumbers(65536, 65536, random);
+  return {order.begin(), order.end()};
+}
+
+int32_t PlainHalfKey(uint16_t bits) { return PlainKey(Bfloat16ToFloat(bits)) >> 16; }
+
+bool IsMinusInfinityOrMore(int32_t half_key) { return half_key >= kMinusInfinityHalfKey; }
+
+TEST_P(RowKernelsTest, AHalfThresholdIsTheKeyOfItsRank) {
+  if (kernels().half_threshold == nullptr) GTEST_SKIP() << "no lanes of 16 bits";
+  const auto every = EveryHalf(random_);
+  for (const int32_t count : {64, 1024, 4096}) {
+    for (int round = 0; round < 16; ++round) {
+      std::vector<uint16_t> sample(every.begin() + round * 4096,
+                                   every.begin() + round * 4096 + count);
+      std::vector<int32_t> sorted;
+      for (const uint16_t bits : sample) sorted.push_back(PlainHalfKey(bits));
+      std::sort(sorted.begin(), sorted.end(), std::greater<>());
+      const auto rank = static_cast<int32_t>(random_.Between(1, count));
+      sample.resize(count + kVectorSlack);
+      const int32_t key = kernels().half_threshold(sample.data(), count, rank);
+      ASSERT_EQ(IsMinusInfinityOrMore(key), IsMinusInfinityOrMore(sorted[rank - 1]));
+      if (IsMinusInfinityOrMore(key)) {
+        ASSERT_EQ(key, sorted[rank - 1]);
+      }
+    }
+  }
+}
+
+class SelectHalvesTest : public RowKernelsTest {
+ protected:
+  void SetUp() override {
+    if (kernels().select_halves == nullptr) GTEST_SKIP() << "no lanes of 16 bits";
+  }
+
+  bool Select(const std::vector<uint16_t>& scores, int32_t k, int32_t low, int32_t capacity) {
+    // Behind what may be used lies nothing: an address sanitizer sees every read past it.
+    half_positions_ = std::vector<uint16_t>(capacity + kVectorSlack);
+    half_keys_ = std::vector<int16_t>(capacity + kVectorSlack);
+    positions_ = std::vector<int32_t>(k + kVectorSlack);
+    keys_ = std::vector<int32_t>(k + kVectorSlack);
+    HalfCandidates scratch{half_positions_.data(), half_keys_.data(), 0, capacity};
+    Candidates selected{positions_.data(), keys_.data(), 0, k};
+    const bool is_selected = kernels().select_halves(
+        scores.data(), static_cast<int32_t>(scores.size()), k, low, &scratch, &selected);
+    EXPECT_EQ(selected.count, is_selected ? k : 0);
+    return is_selected;
+  }
+
+  void ExpectLargest(const std::vector<uint16_t>& scores, int32_t k) {
+    std::vector<int32_t> order(scores.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return PlainHalfKey(scores[a]) > PlainHalfKey(scores[b]);
+    });
+    std::sort(order.begin(), order.begin() + k);
+    for (int32_t i = 0; i < k; ++i) {
+      ASSERT_EQ(positions_[i], order[i]) << "k " << k << " of " << scores.size();
+      ASSERT_EQ(keys_[i], PlainHalfKey(scores[order[i]]) * 65536);
+    }
+  }
+
+  std::vector<uint16_t> half_positions_;
+  std::vector<int16_t> half_keys_;
+  std::vector<int32_t> positions_, keys_;
+};
+
+TEST_P(SelectHalvesTest, TheLargestOfEveryPatternAreSelected) {
+  for (const Pattern pattern : testing::AllPatterns()) {
+    for (const int32_t length : {1, 31, 32, 33, 1023, 1024, 1025, 5003}) {
+      const auto scores = Scores(DType::kBfloat16, MakeScores(pattern, length, random_)).halves;
+      std::vector<int32_t> sorted;
+      for (const uint16_t bits : scores) sorted.push_back(PlainHalfKey(bits));
+      std::sort(sorted.begin(), sorted.end(), std::greater<>());
+      for (const int32_t k : {1, length / 3 + 1, length}) {
+        if (!IsMinusInfinityOrMore(sorted[k - 1])) continue;
+        for (const int32_t low : {sorted[k - 1], kMinusInfinityHalfKey}) {
+          SCOPED_TRACE(Name(pattern));
+          ASSERT_TRUE(Select(scores, k, low, length));
+          ExpectLargest(scores, k);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(SelectHalvesTest, TheLongestRowOfEveryBitPatternIsSelectedFrom) {
+  const auto scores = EveryHalf(random_);
+  for (const int32_t low : {kMinusInfinityHalfKey, -1, 0, 1, 0x3f80}) {
+    ASSERT_TRUE(Select(scores, 2048, low, kMaxHalfPositions));
+    ExpectLargest(scores, 2048);
+  }
+}
+
+TEST_P(SelectHalvesTest, TooFewScoresOrTooManySelectNone) {
+  const std::vector<uint16_t> ones(3000, 0x3f80);
+  EXPECT_FALSE(Select(ones, 1, 0x3f81, 3000)) << "none reaches it";
+  EXPECT_TRUE(Select(ones, 1, 0x3f80, 3000));
+  EXPECT_FALSE(Select(ones, 1, 0x3f80, 2999)) << "one does not fit";
+  const std::vector<uint16_t> nans(3000, 0x7fff);
+  EXPECT_FALSE(Select(nans, 1, kMinusInfinityHalfKey, 3000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Usable, SelectHalvesTest, ::testing::ValuesIn(UsableRowKernels()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
 TEST_P(RowKernelsTest, BlockMaximaIgnoreNan) {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
     for (const Pattern pattern : testing::AllPatterns()) {

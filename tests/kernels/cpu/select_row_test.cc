@@ -33,11 +33,31 @@ Positions Expected(const std::vector<float>& scores, int32_t k) {
 
 class SelectRowTest : public ::testing::TestWithParam<const RowKernels*> {
  protected:
+  // Of the scores, and of the scores rounded to bfloat16.
   void ExpectSelected(const std::vector<float>& scores, int32_t k) {
-    const ScoreRow row{DType::kFloat32, scores.data(), static_cast<int32_t>(scores.size())};
+    const auto length = static_cast<int32_t>(scores.size());
+    ExpectSelected({DType::kFloat32, scores.data(), length}, scores, k);
+    std::vector<uint16_t> halves;
+    std::vector<float> rounded;
+    for (const float score : scores) {
+      halves.push_back(testing::ToBfloat16(score));
+      rounded.push_back(Bfloat16ToFloat(halves.back()));
+    }
+    ExpectSelected({DType::kBfloat16, halves.data(), length}, rounded, k);
+  }
+
+  void ExpectSelected(const ScoreRow& row, const std::vector<float>& scores, int32_t k) {
+    SCOPED_TRACE(Name(row.dtype));
     const Positions expected = Expected(scores, k);
     const auto alone = selector_->Select(row, k);
     EXPECT_EQ(Positions(alone.begin(), alone.end()), expected) << "k " << k;
+    const auto by_score = selector_->SortByScore();
+    for (int32_t i = 1; i < k; ++i) {
+      const int32_t before = by_score[i - 1], here = by_score[i];
+      ASSERT_FALSE(RanksAbove(scores[here], scores[before])) << "k " << k << " at " << i;
+      if (RanksAbove(scores[before], scores[here])) continue;
+      ASSERT_LT(before, here) << "k " << k << " at " << i;
+    }
     const auto shared = selector_->SelectShared(row, k, pool_);
     EXPECT_EQ(Positions(shared.begin(), shared.end()), expected) << "shared, k " << k;
   }
@@ -98,7 +118,7 @@ TEST_P(SelectRowTest, MostOfARowCanBeSelected) {
 TEST_P(SelectRowTest, EveryPatternIsSelectedRight) {
   for (const testing::Pattern pattern : testing::AllPatterns()) {
     SCOPED_TRACE(Name(pattern));
-    for (const int32_t length : {2049, 8192, 8193, 33000, 140000}) {
+    for (const int32_t length : {2049, 8192, 8193, 16384, 33000, 65536, 65537, 140000}) {
       const auto scores = MakeScores(pattern, length, random_);
       for (const int32_t k : {1, 512, 2048}) ExpectSelected(scores, k);
     }
