@@ -129,6 +129,8 @@ class ServerImpl final : public Server {
     auto serving = ServingState::kServing;
     environment_.state.compare_exchange_strong(serving, ServingState::kDraining);
     rpc_->SetServing(false);
+    // Before anybody is told: who knows of the drain must not have work accepted.
+    scheduler_->BeginDrain();
     const SchedulerStats before = scheduler_->stats();
     Log(LogLevel::kInfo, "draining",
         {{"queued", before.queued_tasks},

@@ -182,6 +182,11 @@ SchedulerStats SchedulerImpl::stats() const {
   return stats_;
 }
 
+void SchedulerImpl::BeginDrain() {
+  absl::MutexLock lock(&mu_);
+  draining_ = true;
+}
+
 void SchedulerImpl::Drain(absl::Time deadline) {
   absl::MutexLock lock(&mu_);
   draining_ = true;

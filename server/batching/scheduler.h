@@ -80,9 +80,12 @@ class Scheduler {
 
   virtual SchedulerStats stats() const = 0;
 
-  // Refuses new tasks, finishes what is queued and running until `deadline`, then fails what is
-  // still queued with Unavailable (SERVER_DRAINING) and waits for what runs. Every `done` has
-  // returned when this returns.
+  // Refuses new tasks with Unavailable (SERVER_DRAINING) from now on.
+  virtual void BeginDrain() = 0;
+
+  // Begins to drain if that is not done, finishes what is queued and running until `deadline`, then
+  // fails what is still queued with Unavailable (SERVER_DRAINING) and waits for what runs. Every
+  // `done` has returned when this returns.
   virtual void Drain(absl::Time deadline) = 0;
 };
 

@@ -32,6 +32,7 @@ class SchedulerImpl final : public Scheduler {
   bool Cancel(TaskId id) override;
   void EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle) override;
   SchedulerStats stats() const override;
+  void BeginDrain() override;
   void Drain(absl::Time deadline) override;
 
  private:

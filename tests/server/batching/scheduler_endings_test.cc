@@ -109,6 +109,17 @@ TEST_F(SchedulerTest, DrainFinishesWhatIsThereAndRefusesTheRest) {
   EXPECT_OK(queued.Await());
 }
 
+TEST_F(SchedulerTest, ADrainThatHasBegunRefusesTasksBeforeAnybodyWaitsForIt) {
+  Start();
+  Outcome& running = Submit(MakeTask());
+  scheduler_->BeginDrain();
+  auto task = MakeTask(9);
+  EXPECT_THAT(TrySubmit(task, outcomes_.emplace_back()).status(),
+              FailsWith(ErrorReason::kServerDraining, ""));
+  backend_->CompleteOldest();
+  EXPECT_OK(running.Await());
+}
+
 TEST_F(SchedulerTest, ADrainPastItsDeadlineFailsWhatIsQueuedAndWaitsForWhatRuns) {
   Start();
   Outcome& running = Submit(MakeTask());

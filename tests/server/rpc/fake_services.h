@@ -55,6 +55,12 @@ class HoldingScheduler final : public Scheduler {
     return {.queued_tasks = static_cast<int64_t>(tasks_.size()), .cancelled = cancelled_};
   }
 
+  void BeginDrain() override {
+    absl::MutexLock lock(&mu_);
+    refusal_ = MakeError(absl::StatusCode::kUnavailable, "draining",
+                         {.reason = ErrorReason::kServerDraining});
+  }
+
   void Drain(absl::Time) override {
     while (std::unique_ptr<Task> task = Take(0)) {
       Finish(std::move(task), MakeError(absl::StatusCode::kUnavailable, "draining",
