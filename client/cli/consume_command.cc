@@ -25,7 +25,11 @@ constexpr char kExample[] =
 
 struct ConsumeOptions {
   TargetOptions target;
-  ScoreOptions scores{.lengths_option = "--candidate-lengths", .dtype = "bf16"};
+  ScoreOptions scores{.lengths_option = "--candidate-lengths",
+                      .dtype = "bf16",
+                      .dtype_why =
+                          ":\nlater layers score candidates in bfloat16, where the source\n"
+                          "layer, whose scores publish takes, has float32"};
   std::string block_slots;
   int32_t k = 512;
   int32_t block_size = kDefaultBlockSize;
@@ -105,7 +109,8 @@ void AddConsumeCommand(CLI::App& root, Commands& commands) {
       ->required()
       ->group("Input");
   AddKOption(*command, options->k);
-  AddBlockSizeOption(*command, options->block_size);
+  AddBlockSizeOption(*command, options->block_size,
+                     ";\nmust be that of publish, else the slots are wrong");
   AddSelectionOptions(*command, options->selection);
   AddOutputOption(*command, "--out-slots", options->out_slots, "Token slots, int32 [rows, k]");
   AddOutputOption(*command, "--out-indices", options->out_indices,

@@ -10,10 +10,10 @@
 
 namespace winnow::cli {
 
-void AddDTypeOption(CLI::App& command, std::string& dtype) {
+void AddDTypeOption(CLI::App& command, std::string& dtype, absl::string_view why) {
   command
       .add_option("--dtype", dtype,
-                  absl::StrCat("fp32, or bf16 (bits, saved as uint16); default ", dtype))
+                  absl::StrCat("fp32, or bf16 (bits, saved as uint16); default ", dtype, why))
       ->type_name("TYPE")
       ->check(OneOf({"fp32", "bf16"}))
       ->group("Input");
@@ -30,7 +30,7 @@ void AddScoreOptions(CLI::App& command, ScoreOptions& options) {
       ->type_name("FILE")
       ->required()
       ->group("Input");
-  AddDTypeOption(command, options.dtype);
+  AddDTypeOption(command, options.dtype, options.dtype_why);
   command
       .add_flag("--ragged", options.ragged,
                 "The scores have one dimension: rows one after another,\n"
@@ -60,11 +60,11 @@ void AddKOption(CLI::App& command, int32_t& k) {
       ->group("Operation");
 }
 
-void AddBlockSizeOption(CLI::App& command, int32_t& block_size) {
+void AddBlockSizeOption(CLI::App& command, int32_t& block_size, absl::string_view note) {
   command
       .add_option("--block-size", block_size,
                   absl::StrCat("Positions in a block, a power of two, ", kMinBlockSize, " to ",
-                               kMaxBlockSize, "; default ", block_size))
+                               kMaxBlockSize, "; default ", block_size, note))
       ->type_name("NUMBER")
       ->transform(PowerOfTwo(kMinBlockSize, kMaxBlockSize))
       ->group("Operation");

@@ -22,17 +22,19 @@ struct ScoreOptions {
   std::string lengths;
   std::string lengths_option = "--lengths";
   std::string dtype = "fp32";
+  std::string dtype_why;  // ends the help of --dtype: why that is the default
   bool ragged = false;
 };
 void AddScoreOptions(CLI::App& command, ScoreOptions& options);
-void AddDTypeOption(CLI::App& command, std::string& dtype);
+// `why` and `note` end the option's help.
+void AddDTypeOption(CLI::App& command, std::string& dtype, absl::string_view why = "");
 // "fp32" or "bf16"; the parser lets nothing else through.
 DType DTypeOf(const std::string& option);
 absl::StatusOr<ScoreFile> OpenScores(const ScoreOptions& options,
                                      absl::Span<const int32_t> lengths);
 
 void AddKOption(CLI::App& command, int32_t& k);
-void AddBlockSizeOption(CLI::App& command, int32_t& block_size);
+void AddBlockSizeOption(CLI::App& command, int32_t& block_size, absl::string_view note = "");
 
 struct SelectionOptions {
   bool deterministic = false;

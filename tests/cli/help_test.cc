@@ -64,6 +64,14 @@ TEST(HelpTest, LinesFitATerminal) {
   }
 }
 
+TEST(HelpTest, ConsumeSaysWhatMustAgreeWithPublish) {
+  const std::string help = RunWinnow({"consume", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("must be that of publish"));
+  EXPECT_THAT(help, HasSubstr("default bf16:\n"));
+  EXPECT_THAT(help, HasSubstr("later layers score candidates in bfloat16"));
+  EXPECT_THAT(RunWinnow({"publish", "--help"}).out, HasSubstr("default fp32\n"));
+}
+
 TEST(HelpTest, ProgramListsItsCommandsAndExitCodes) {
   const CommandResult result = RunWinnow({"--help"});
   EXPECT_EQ(result.exit_code, 0);
