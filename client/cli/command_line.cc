@@ -1,8 +1,10 @@
 #include "client/cli/command_line.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,10 +31,10 @@ constexpr char kDescription[] =
 constexpr char kFooter[] =
     "Start here:\n"
     "  winnow demo                 what the operations do, on real scores, with a picture\n"
-    "  winnow topk --help          the options of one command, with an example\n"
+    "  winnow help topk            the options of one command, with an example\n"
     "\n"
-    "Exit codes: 0 done; 1 failed; 2 bad usage or bad input, one line on stderr says which;\n"
-    "3 no server answers.\n";
+    "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 no server answers. One line on\n"
+    "stderr says what is wrong and what to do.\n";
 
 void AddCommands(CLI::App& root, Commands& commands) {
   AddTopKCommand(root, commands);
@@ -92,7 +94,11 @@ std::string UnknownArgument(const CLI::App& root) {
   const bool is_option = option != looked_at;
   const std::string& wrong = is_option ? *option : rest[0];
   const std::string word = std::vector<std::string>(absl::StrSplit(wrong, '='))[0];
-  const std::string near = Nearest(word, KnownWords(app, is_option));
+  std::string near = Nearest(word, KnownWords(app, is_option));
+  // "version", which other programs take.
+  if (near.empty() && !is_option && !word.empty()) {
+    near = Nearest(absl::StrCat("--", word), KnownWords(app, /*options=*/true));
+  }
   const std::string hint = near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");
   if (is_option) return absl::StrCat("unknown option ", Escaped(word), hint);
   if (!KnownWords(app, /*options=*/false).empty()) {
@@ -101,19 +107,27 @@ std::string UnknownArgument(const CLI::App& root) {
   return absl::StrCat("unexpected argument '", Escaped(word), "'", hint);
 }
 
-// What is said of an option that took the next option for its value; empty when there is none.
-std::string MissingValue(const CLI::App& app) {
+// What is said of an option that has no value, took the next option for it, or has two; empty when
+// there is none.
+std::string WrongCount(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results()) {
       if (!absl::StartsWith(value, "--") || app.get_option_no_throw(value) == nullptr) continue;
       return absl::StrCat(option->get_name(), ": needs a value before ", value);
     }
   }
+  // "--k: 1 required NUMBER missing", "--k: At Most 1 required but received 2".
+  const absl::string_view what = error.what();
+  const std::string option = OneLine(what.substr(0, what.find(':')));
+  if (absl::EndsWith(what, " missing")) return absl::StrCat(option, ": needs a value");
+  if (absl::StrContains(what, "At Most 1 required")) {
+    return absl::StrCat(option, ": given more than once; give it once");
+  }
   return "";
 }
 
 int UsageFailure(const CLI::App& root, const CLI::ParseError& error) {
-  std::string what = MissingValue(Deepest(root));
+  std::string what = WrongCount(Deepest(root), error);
   if (what.empty()) what = UnknownArgument(root);
   if (what.empty()) what = OneLine(error.what());
   const std::string command = absl::StrCat(PathOf(Deepest(root)), " --help");
@@ -125,7 +139,8 @@ int UsageFailure(const CLI::App& root, const CLI::ParseError& error) {
 
 int Print(const std::string& text, int exit_code) {
   if (fputs(text.c_str(), stdout) >= 0 && fflush(stdout) == 0) return exit_code;
-  fputs("winnow: the output cannot be written\n", stderr);
+  fputs(absl::StrCat("winnow: the output cannot be written: ", strerror(errno), "\n").c_str(),
+        stderr);
   return exit_code == kExitOk ? kExitFailed : exit_code;
 }
 
@@ -147,6 +162,23 @@ int RunCommand(const Command& command) {
                exit_code);
 }
 
+// The words after the program's name, the last first as the parser takes them. "help topk" means
+// "topk --help".
+std::vector<std::string> Words(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+// "help nope" has asked for the help of nothing.
+int ShowHelp(const CLI::App& root, const CLI::ParseError& asked) {
+  return UnknownArgument(root).empty() ? Print(root.help(), kExitOk) : UsageFailure(root, asked);
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, const char* const* argv) {
@@ -164,9 +196,9 @@ int RunCommandLine(int argc, const char* const* argv) {
     command.app->group("Commands");
   }
   try {
-    root.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Print(root.help(), kExitOk);
+    root.parse(Words(argc, argv));
+  } catch (const CLI::CallForHelp& asked) {
+    return ShowHelp(root, asked);
   } catch (const CLI::CallForVersion& version) {
     return Print(absl::StrCat(version.what(), "\n"), kExitOk);
   } catch (const CLI::ParseError& error) {

@@ -19,6 +19,13 @@ absl::Status CannotMake(const std::string& path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(ShowPath(path), ": cannot be written: ", why));
 }
 
+// For `error` of making the file.
+absl::Status CannotMake(const std::string& path, int error) {
+  if (error == ENOENT) return CannotMake(path, "its folder does not exist");
+  if (error == EACCES) return CannotMake(path, "this user may not write there");
+  return CannotMake(path, strerror(error));
+}
+
 absl::Status CannotWrite(const std::string& path) {
   return absl::InternalError(absl::StrCat(ShowPath(path), ": writing failed: ", strerror(errno)));
 }
@@ -32,7 +39,9 @@ void UseOrdinaryMode(int descriptor) {
 
 }  // namespace
 
-std::string ShowPath(absl::string_view path) { return absl::Utf8SafeCEscape(path); }
+std::string ShowPath(absl::string_view path) {
+  return path.empty() ? "''" : absl::Utf8SafeCEscape(path);
+}
 
 FileWriter::FileWriter(std::string path, std::string written_path, int descriptor)
     : path_(std::move(path)), written_path_(std::move(written_path)), descriptor_(descriptor) {}
@@ -54,12 +63,12 @@ absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path) {
   if (stat(path.c_str(), &state) == 0 && !S_ISREG(state.st_mode)) {
     if (S_ISDIR(state.st_mode)) return CannotMake(path, "it is a directory; name a file in it");
     const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (descriptor < 0) return CannotMake(path, strerror(errno));
+    if (descriptor < 0) return CannotMake(path, errno);
     return FileWriter(path, path, descriptor);
   }
   std::string written_path = absl::StrCat(path, ".XXXXXX");
   const int descriptor = mkostemp(written_path.data(), O_CLOEXEC);
-  if (descriptor < 0) return CannotMake(path, strerror(errno));
+  if (descriptor < 0) return CannotMake(path, errno);
   UseOrdinaryMode(descriptor);
   return FileWriter(path, std::move(written_path), descriptor);
 }

@@ -48,8 +48,7 @@ std::string LeasesText(const std::string& target,
                         "age", "memory", "buffers", "tables", "plans", "requests", "name", "peer");
   for (const client::LeaseDescription& lease : leases) {
     absl::StrAppendFormat(&text, "%6d %-8s %10s %10s %8d %7d %6d %9d  %-20s %s\n", lease.number,
-                          std::string(Name(lease.state)),
-                          absl::FormatDuration(absl::Trunc(lease.age, absl::Seconds(1))),
+                          std::string(Name(lease.state)), ShownAge(lease.age),
                           ShownBytes(lease.used_bytes), lease.buffers, lease.page_tables,
                           lease.plans, lease.inflight_requests, Cell(lease.display_name, 20),
                           Cell(lease.peer, 40));

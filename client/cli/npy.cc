@@ -103,7 +103,8 @@ absl::StatusOr<NpyFile> NpyFile::Open(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) {
     if (errno == ENOENT) return Bad(path, "no such file; check the path");
-    return Bad(path, absl::StrCat("cannot be opened: ", strerror(errno)));
+    if (errno == EACCES) return Bad(path, "this user may not read it; change its owner or mode");
+    return Bad(path, absl::StrCat("cannot be opened: ", strerror(errno), "; check the path"));
   }
   NpyFile file(path, descriptor);
   if (fstat(descriptor, &state) != 0) {

@@ -18,6 +18,12 @@ std::string Counted(int64_t number, absl::string_view noun) {
   return absl::StrCat(Grouped(number), " ", noun, number == 1 ? "" : "s");
 }
 
+std::string ShownAge(absl::Duration age) {
+  const absl::Duration seconds = absl::Trunc(age, absl::Seconds(1));
+  // Of zero it leaves out the unit.
+  return seconds == absl::ZeroDuration() ? "0s" : absl::FormatDuration(seconds);
+}
+
 std::string Shown(absl::Duration duration) {
   const double micros = absl::ToDoubleMicroseconds(duration);
   if (micros < 1000) return absl::StrFormat("%.0f us", micros);

@@ -20,6 +20,9 @@ std::string Counted(int64_t number, absl::string_view noun);
 // "512 B", "1.5 MiB", "16 GiB".
 std::string ShownBytes(int64_t bytes);
 
+// "0s", "1h2m3s": whole seconds.
+std::string ShownAge(absl::Duration age);
+
 // "812 us", "2.31 ms", "1.20 s".
 std::string Shown(absl::Duration duration);
 

@@ -91,7 +91,7 @@ Order OrderOf(const SelectionOptions& options) {
 
 void AddOutputOption(CLI::App& command, const std::string& name, std::string& path,
                      const std::string& what) {
-  command.add_option(name, path, what)->type_name("FILE")->group("Output");
+  command.add_option(name, path, what)->type_name("FILE")->check(NotEmpty())->group("Output");
 }
 
 void AddPageOptions(CLI::App& command, PageOptions& options, bool with_rows) {

@@ -57,6 +57,12 @@ CLI::Validator Seconds() {
   });
 }
 
+CLI::Validator NotEmpty() {
+  return Named("", [](std::string& text) -> std::string {
+    return text.empty() ? "'' is no path; name a file or leave the option out" : "";
+  });
+}
+
 CLI::Validator OneOf(std::vector<std::string> words) {
   return Named("", [words = std::move(words)](std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return "";

@@ -21,6 +21,9 @@ CLI::Validator PowerOfTwo(int64_t low, int64_t high);
 // A number of seconds, more than 0 and at most a day.
 CLI::Validator Seconds();
 
+// Any text but the empty one, as a variable of a script that is not set gives.
+CLI::Validator NotEmpty();
+
 // One of these words.
 CLI::Validator OneOf(std::vector<std::string> words);
 

@@ -43,17 +43,26 @@ std::string WorkText(const client::ServerStats& stats) {
                       Shown(stats.device_busy));
 }
 
+// "TopK" of "winnow.v1.IndexerService/TopK".
+std::string ShortName(const std::string& method) {
+  return method.substr(method.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// Of times that the server counts in buckets.
+std::string About(absl::Duration duration) { return absl::StrCat("about ", Shown(duration)); }
+
 // Calls that nobody made are left out.
 void AppendRpcs(std::string& text, const std::vector<client::RpcStats>& rpcs) {
   std::string lines;
   for (const client::RpcStats& rpc : rpcs) {
     if (rpc.ok_count + rpc.error_count == 0) continue;
-    absl::StrAppendFormat(&lines, "%-46s %10s %8s %10s %10s\n", rpc.method, Grouped(rpc.ok_count),
-                          Grouped(rpc.error_count), Shown(rpc.median), Shown(rpc.p99));
+    absl::StrAppendFormat(&lines, "%-22s %12s %10s %15s %15s\n", ShortName(rpc.method),
+                          Grouped(rpc.ok_count), Grouped(rpc.error_count), About(rpc.median),
+                          About(rpc.p99));
   }
   if (lines.empty()) return;
-  absl::StrAppendFormat(&text, "\n%-46s %10s %8s %10s %10s\n%s", "call", "ok", "failed", "median",
-                        "99th pct", lines);
+  absl::StrAppendFormat(&text, "\n%-22s %12s %10s %15s %15s\n%s", "call", "ok", "failed", "median",
+                        "99 in 100", lines);
 }
 
 std::string InfoText(const std::string& target, const client::ServerInfo& info,
@@ -61,8 +70,7 @@ std::string InfoText(const std::string& target, const client::ServerInfo& info,
   std::string text;
   AppendLine(text, "server",
              absl::StrCat("winnow-server ", info.version, ", ", Name(info.state), ", process ",
-                          info.process_id, ", up ",
-                          absl::FormatDuration(absl::Trunc(stats.uptime, absl::Seconds(1)))));
+                          info.process_id, ", up ", ShownAge(stats.uptime)));
   AppendLine(text, "target", target);
   AppendLine(text, "listens", absl::StrJoin(info.listeners, ", "));
   AppendLine(text, "device", DeviceText(info.device));
@@ -79,7 +87,7 @@ std::string InfoText(const std::string& target, const client::ServerInfo& info,
   AppendLine(
       text, "refused",
       absl::StrCat(stats.rejected_requests, " queue full, ", stats.expired_requests, " expired, ",
-                   stats.cancelled_requests, " cancelled, ", stats.faults, " with bad data"));
+                   stats.cancelled_requests, " cancelled, ", stats.faults, " with wrong input"));
   AppendRpcs(text, stats.rpcs);
   return text;
 }

@@ -52,7 +52,8 @@ absl::StatusOr<Session> OpenSession(const TargetOptions& options) {
                                        .user_agent = "winnow-cli"};
   absl::StatusOr<client::Client> client = client::Client::Create(client_options);
   if (!client.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--target: ", client.status().message()));
+    const absl::string_view source = options.target.empty() ? "WINNOW_TARGET" : "--target";
+    return absl::InvalidArgumentError(WhyNoTarget(source, target, client.status()));
   }
   absl::StatusOr<client::ServerInfo> info =
       client->GetServerInfo({.retry = client::RetryPolicy::Never()});

@@ -8,8 +8,9 @@
 namespace winnow::cli {
 namespace {
 
-// Insertions, deletions and replacements that turn one into the other.
+// Insertions, deletions, replacements and swaps of neighbours that turn one into the other.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> before_previous(b.size() + 1);
   std::vector<size_t> previous(b.size() + 1);
   std::iota(previous.begin(), previous.end(), size_t{0});
   std::vector<size_t> current(b.size() + 1);
@@ -18,7 +19,11 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t replaced = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       current[j] = std::min({replaced, previous[j] + 1, current[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        current[j] = std::min(current[j], before_previous[j - 2] + 1);
+      }
     }
+    std::swap(before_previous, previous);
     std::swap(previous, current);
   }
   return previous[b.size()];

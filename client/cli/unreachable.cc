@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -68,6 +69,15 @@ std::string WhyUnreachable(const std::string& target) {
   }
   if (trouble.empty()) return absl::StrCat("no server answers at ", shown, "; ", kStartOne);
   return absl::StrCat("no server answers at ", shown, ": ", trouble);
+}
+
+std::string WhyNoTarget(absl::string_view source, absl::string_view target,
+                        const absl::Status& why) {
+  absl::string_view message = why.message();
+  absl::ConsumePrefix(&message, "target ");
+  const bool is_path = absl::StartsWith(target, "/") || absl::StartsWith(target, "./");
+  return is_path ? absl::StrCat(source, " ", message, "; did you mean unix:", target, "?")
+                 : absl::StrCat(source, " ", message);
 }
 
 }  // namespace winnow::cli

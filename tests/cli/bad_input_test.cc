@@ -75,6 +75,8 @@ std::vector<BadCommand> BadUsage() {
   return {
       {"UnknownOption", TopK({"--ordr=any"}), "unknown option --ordr; did you mean --order?"},
       {"UnknownCommand", {"topkk"}, "unknown command 'topkk'; did you mean topk?"},
+      {"UnknownCommandSwapped", {"tokp"}, "unknown command 'tokp'; did you mean topk?"},
+      {"OptionAsCommand", {"version"}, "unknown command 'version'; did you mean --version?"},
       {"OptionOfNoCommand", {"--scores", "@s.npy"}, "unknown option --scores"},
       {"ExtraArgument", TopK({"more"}), "unexpected argument 'more'"},
       {"MissingScores", {"topk", "--lengths", "@l.npy"}, "--scores is required"},
@@ -87,12 +89,22 @@ std::vector<BadCommand> BadUsage() {
       {"KTooLarge", TopK({"--k=2049"}), "--k: '2049' is not a whole number from 1 to 2048"},
       {"KNoNumber", TopK({"--k=many"}), "--k: 'many' is not"},
       {"KOverflows", TopK({"--k=99999999999999999999"}), "--k: '99999999999999999999' is not"},
-      {"KTwice", TopK({"--k=3", "--k=2"}), "--k"},
+      {"KEmpty", TopK({"--k="}), "--k: needs a value"},
+      {"KWithoutValue", TopK({"--k"}), "--k: needs a value"},
+      {"KTwice", TopK({"--k=3", "--k=2"}), "--k: given more than once; give it once"},
+      {"EmptyCommand", {""}, "unknown command ''; see 'winnow --help'"},
+      {"EmptyOutput", TopK({"--out-indices", ""}), "--out-indices: '' is no path"},
+      {"EmptyInput", TopKOf("", "@l.npy"), "'': no such file"},
       {"UnknownOrder", TopK({"--order=up"}), "--order: 'up' is not one of any, position, score"},
       {"UnknownType", TopK({"--dtype=fp64"}), "--dtype: 'fp64' is not one of fp32, bf16"},
       {"BadPlan", TopK({"--plan=sometimes"}), "--plan: 'sometimes' is not auto, none"},
       {"PlanNegative", TopK({"--plan=-5"}), "--plan: '-5' is not"},
       {"TimeoutZero", TopK({"--timeout=0"}), "--timeout: '0' is not a number of seconds"},
+  };
+}
+
+std::vector<BadCommand> BadPathsAndTargets() {
+  return {
       {"PageSizeThree", TopK({"--page-table=@p.npy", "--page-size=3"}),
        "--page-size: '3' is not a power of two"},
       {"PageTableWithoutSize", TopK({"--page-table=@p.npy"}), "--page-table requires --page-size"},
@@ -102,9 +114,14 @@ std::vector<BadCommand> BadUsage() {
        "--page-table: only slots use it"},
       {"TwoOutputsOneFile", TopK({"--out-indices=@out.npy", "--out-values=@out.npy"}),
        "named for both indices and values"},
-      {"OutputInNoFolder", TopK({"--out-indices=@none/out.npy"}), "cannot be written"},
+      {"OutputInNoFolder", TopK({"--out-indices=@none/out.npy"}), "its folder does not exist"},
       {"OutputIsAFolder", TopK({"--out-indices=@"}), "it is a directory"},
-      {"BadTarget", {"info", "--target=nonsense:port:9"}, "--target"},
+      {"BadTarget",
+       {"info", "--target=nonsense:port:9"},
+       "winnow: --target is \"nonsense:port:9\"; use unix:PATH or HOST:PORT"},
+      {"TargetIsAPath",
+       {"info", "--target=/run/w.sock"},
+       "use unix:PATH or HOST:PORT; did you mean unix:/run/w.sock?"},
       {"EmptyOptionTarget", {"info", "--target=unix:"}, "--target"},
   };
 }
@@ -184,8 +201,15 @@ TEST_P(BadCommandTest, IsRefusedWithOneLineAndWritesNothing) {
 
 std::string NameOf(const ::testing::TestParamInfo<BadCommand>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Usage, BadCommandTest, ::testing::ValuesIn(BadUsage()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Paths, BadCommandTest, ::testing::ValuesIn(BadPathsAndTargets()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Files, BadCommandTest, ::testing::ValuesIn(BadFiles()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Data, BadCommandTest, ::testing::ValuesIn(BadData()), NameOf);
+
+TEST(BadTargetTest, TheVariableThatGaveItIsNamed) {
+  const CommandResult result = RunWinnow({"info"}, {"WINNOW_TARGET=nonsense"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "winnow: WINNOW_TARGET is \"nonsense\"; use unix:PATH or HOST:PORT\n");
+}
 
 TEST(BadOutputTest, FullDiskIsExitOne) {
   TempDir dir;

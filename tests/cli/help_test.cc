@@ -81,6 +81,26 @@ TEST(HelpTest, ProgramListsItsCommandsAndExitCodes) {
   EXPECT_THAT(result.out, HasSubstr("Exit codes"));
 }
 
+TEST(HelpTest, HelpIsACommandToo) {
+  for (const auto& [arguments, usage] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"help"}, "COMMAND"},
+           {{"help", "topk"}, "topk --scores"},
+           {{"help", "leases", "end"}, "leases end"}}) {
+    const CommandResult result = RunWinnow(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("Usage: winnow " + usage));
+  }
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"help", "tokp"}, std::vector<std::string>{"tokp", "--help"}}) {
+    const CommandResult result = RunWinnow(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(result.err,
+              "winnow: unknown command 'tokp'; did you mean topk? See 'winnow --help'\n");
+  }
+}
+
 TEST(HelpTest, NoCommandShowsTheHelpAndIsBadUsage) {
   const CommandResult result = RunWinnow({});
   EXPECT_EQ(result.exit_code, 2);

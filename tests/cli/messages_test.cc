@@ -38,6 +38,12 @@ TEST(NumberTextTest, DurationsHaveAFittingUnit) {
   EXPECT_EQ(Shown(absl::Milliseconds(1204)), "1.20 s");
 }
 
+TEST(NumberTextTest, AgesHaveAUnitFromTheStart) {
+  EXPECT_EQ(ShownAge(absl::Milliseconds(999)), "0s");
+  EXPECT_EQ(ShownAge(absl::Milliseconds(61500)), "1m1s");
+  EXPECT_EQ(ShownAge(absl::Hours(26)), "26h");
+}
+
 TEST(ReportTest, RoutesWithoutRowsAreLeftOut) {
   EXPECT_EQ(Shown(client::RouteCounts{.identity = 3, .split = 5}), "3 identity, 5 split");
   EXPECT_EQ(Shown(client::RouteCounts{}), "none");
@@ -50,6 +56,8 @@ TEST(SuggestTest, SlipOfTheFingerFindsTheWord) {
   EXPECT_EQ(Nearest("pub", words), "publish");
   EXPECT_EQ(Nearest("--score", words), "--scores");
   EXPECT_EQ(Nearest("--lengts", words), "--lengths");
+  EXPECT_EQ(Nearest("tokp", words), "topk");
+  EXPECT_EQ(Nearest("lpan", words), "plan");
 }
 
 TEST(SuggestTest, NothingNearIsNothing) {

@@ -19,7 +19,7 @@
 namespace winnow::cli {
 namespace {
 
-using ::testing::ElementsAre;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 TEST(PlanCommandTest, ThresholdIsTakenLiterally) {
@@ -51,6 +51,7 @@ TEST(InfoCommandTest, TellsWhoTheServerIs) {
   for (const char* word : {"winnow-server", "serving", "device", "cpu", "limits", "routes"}) {
     EXPECT_THAT(text.out, HasSubstr(word));
   }
+  for (const char* word : {"\nGetServerInfo ", " about "}) EXPECT_THAT(text.out, HasSubstr(word));
   const nlohmann::json json = ParseJson(RunOnServer({"info", "--json"}));
   EXPECT_EQ(json["state"], "serving");
   EXPECT_EQ(json["device"]["kind"], "cpu");
@@ -85,6 +86,7 @@ TEST(LeasesCommandTest, AnOperatorSeesWhoHoldsMemoryAndEndsIt) {
   const CommandResult text = RunWinnow({"leases", "--target", target});
   EXPECT_THAT(text.out, HasSubstr(": 1 lease, 1.0 MiB\n"));
   EXPECT_THAT(text.out, HasSubstr("my-engine"));
+  EXPECT_THAT(text.out, ContainsRegex(" open +[0-9]+s "));
   const nlohmann::json leases =
       ParseJson(RunWinnow({"leases", "--target", target, "--json"}))["leases"];
   ASSERT_EQ(leases.size(), 1u);

@@ -93,7 +93,7 @@ TEST(DemoCommandTest, PictureThatCannotBeWrittenNamesTheOptions) {
   const CommandResult result = RunOnServer({"demo", "--picture", picture});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.err, "winnow: " + picture +
-                            ": cannot be written: No such file or directory; give --picture FILE "
+                            ": cannot be written: its folder does not exist; give --picture FILE "
                             "or --no-picture\n");
 }
 
