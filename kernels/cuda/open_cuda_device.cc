@@ -81,13 +81,40 @@ DeviceInfo MakeInfo(const DeviceTraits& traits, const cudaDeviceProp& properties
   return info;
 }
 
+// CUDA has one error for a driver that is missing and one that is too old.
+absl::Status NoDriver(int32_t ordinal) {
+  cudaGetLastError();
+  int driver = 0;
+  int runtime = 0;
+  cudaDriverGetVersion(&driver);  // 0: none is installed
+  cudaRuntimeGetVersion(&runtime);
+  const auto name = [](int version) {
+    return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+  };
+  if (driver == 0) {
+    return Unavailable(
+        absl::StrCat("no NVIDIA driver found for cuda device ", ordinal,
+                     " (libcuda.so.1 is missing); install the driver, and start a container with "
+                     "access to the GPU"));
+  }
+  return Unavailable(absl::StrCat("the NVIDIA driver is for CUDA ", name(driver),
+                                  ", this build for ", name(runtime), "; update the driver"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
   auto health = std::make_shared<DeviceHealth>(ordinal);
   int count = 0;
-  WINNOW_RETURN_IF_ERROR(
-      AsUnavailable(health->Check(cudaGetDeviceCount(&count), "looking for devices")));
+  const cudaError_t found = cudaGetDeviceCount(&count);
+  if (found == cudaErrorInsufficientDriver) return NoDriver(ordinal);
+  if (found == cudaErrorNoDevice) {
+    cudaGetLastError();
+    return Unavailable(
+        "the NVIDIA driver shows no GPU to this process; look at nvidia-smi and "
+        "CUDA_VISIBLE_DEVICES, and start a container with access to the GPU");
+  }
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(found, "looking for devices")));
   if (ordinal < 0 || ordinal >= count) {
     return MakeError(
         absl::StatusCode::kUnavailable,

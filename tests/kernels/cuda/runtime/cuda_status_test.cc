@@ -65,5 +65,14 @@ TEST(CudaStatusTest, OpeningADeviceThatDoesNotExistIsUnavailable) {
   EXPECT_EQ(ReasonOf(device.status()), ErrorReason::kDeviceUnavailable);
 }
 
+TEST(CudaStatusTest, WithoutADriverTheMessageSaysWhatToDo) {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
+    GTEST_SKIP() << "a driver is here";
+  EXPECT_THAT(std::string(OpenCudaDevice({.ordinal = 0}).status().message()),
+              HasSubstr("no NVIDIA driver found for cuda device 0 (libcuda.so.1 is missing); "
+                        "install the driver"));
+}
+
 }  // namespace
 }  // namespace winnow::cuda
