@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "server/app/settings.h"
 #include "winnow/kernels/error.h"
@@ -28,9 +29,9 @@ absl::Status UnknownKey(absl::string_view path, int line, const std::string& key
   for (const Setting& setting : AllSettings()) known.push_back(setting.name);
   const std::string nearest = NearestName(key, known);
   return Refuse(path, line,
-                absl::StrCat("there is no setting ", key,
+                absl::StrCat("there is no setting ", absl::Utf8SafeCEscape(key.substr(0, 80)),
                              nearest.empty() ? "; --help lists all"
-                                             : absl::StrCat("; did you mean ", nearest)),
+                                             : absl::StrCat("; did you mean ", nearest, "?")),
                 key);
 }
 
@@ -41,11 +42,17 @@ absl::Status TakeValues(absl::string_view path, const YAML::Node& value, bool ma
     entry.values.push_back(value.Scalar());
     return absl::OkStatus();
   }
-  if (!value.IsSequence() || !may_be_list) {
+  if (value.IsNull()) {
     return Refuse(path, entry.line,
-                  absl::StrCat(entry.name, may_be_list ? " takes a value or a list of values"
-                                                       : " takes one value"),
+                  absl::StrCat(entry.name, " has no value; give one or remove the line"),
                   entry.name);
+  }
+  if (!value.IsSequence() || !may_be_list) {
+    return Refuse(
+        path, entry.line,
+        absl::StrCat(entry.name, may_be_list ? " takes a value or a list of values: [a, b]"
+                                             : " takes one value"),
+        entry.name);
   }
   for (const YAML::Node& element : value) {
     if (!element.IsScalar()) {
@@ -65,12 +72,15 @@ absl::StatusOr<std::vector<ConfigEntry>> TakeEntries(absl::string_view path,
   std::set<std::string> seen;
   for (const auto& pair : document) {
     ConfigEntry entry{.line = pair.first.Mark().line + 1};
-    if (!pair.first.IsScalar()) return Refuse(path, entry.line, "a name must be plain text");
+    if (!pair.first.IsScalar())
+      return Refuse(path, entry.line, "a name must be plain text, as in name: value");
     entry.name = pair.first.Scalar();
     const Setting* setting = FindSetting(entry.name);
     if (setting == nullptr) return UnknownKey(path, entry.line, entry.name);
     if (!seen.insert(entry.name).second) {
-      return Refuse(path, entry.line, absl::StrCat(entry.name, " is given twice"), entry.name);
+      return Refuse(path, entry.line,
+                    absl::StrCat(entry.name, " is given twice; remove one of the lines"),
+                    entry.name);
     }
     WINNOW_RETURN_IF_ERROR(TakeValues(path, pair.second, setting->clear != nullptr, entry));
     entries.push_back(std::move(entry));
@@ -84,9 +94,17 @@ absl::StatusOr<std::vector<ConfigEntry>> ParseConfigText(absl::string_view path,
                                                          const std::string& text) {
   // The parser speaks in exceptions; they end here.
   try {
-    return TakeEntries(path, YAML::Load(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      return Refuse(path, documents[1].Mark().line + 1,
+                    "a second document begins here; remove the --- between settings");
+    }
+    return TakeEntries(path, documents.empty() ? YAML::Node() : documents[0]);
   } catch (const YAML::Exception& error) {
-    return Refuse(path, error.mark.line + 1, error.msg);
+    return Refuse(
+        path, error.mark.line + 1,
+        absl::StrCat("not YAML (", absl::Utf8SafeCEscape(error.msg),
+                     "); write name: value, lists as [a, b], text with : or # in quotes"));
   }
 }
 
@@ -103,7 +121,8 @@ absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(const std::string& path)
   }
   if (error != 0) {
     return MakeError(absl::StatusCode::kNotFound,
-                     absl::StrCat("cannot read the configuration ", path, ": ", strerror(error)),
+                     absl::StrCat("--config=", path, ": cannot be read: ", strerror(error),
+                                  "; check the path and who may read it"),
                      {.reason = ErrorReason::kValueOutOfRange, .field = "--config", .value = path});
   }
   if (taken > kMaxFileBytes) return Refuse(path, 1, "a configuration has at most 1 MiB");

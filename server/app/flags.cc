@@ -6,11 +6,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "server/app/config_file.h"
+#include "server/app/flags_help.h"
 #include "server/app/settings.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -20,31 +20,35 @@ namespace {
 
 using Environment = std::function<const char*(const char* name)>;
 
-// Flags that are no settings: of the command line alone, but for --config.
-struct CommandFlag {
-  absl::string_view name, value_name, help;
-};
-constexpr CommandFlag kCommandFlags[] = {
-    {"config", "FILE", "YAML file with settings, named as the flags. Also WINNOW_CONFIG"},
-    {"print-config", "", "prints every setting in force and where it came from, and ends"},
-    {"version", "", "prints the version and ends"},
-    {"help", "", "prints this and ends"},
-};
-
 absl::Status Refuse(std::string message, std::string field) {
   return MakeError(absl::StatusCode::kInvalidArgument, message,
                    {.reason = ErrorReason::kValueOutOfRange, .field = std::move(field)});
 }
 
-absl::Status UnknownFlag(absl::string_view name) {
+std::vector<std::string> KnownNames() {
   std::vector<std::string> known;
   for (const Setting& setting : AllSettings()) known.push_back(setting.name);
-  for (const CommandFlag& flag : kCommandFlags) known.emplace_back(flag.name);
-  const std::string nearest = NearestName(name, known);
+  for (const CommandFlag& flag : CommandFlags()) known.emplace_back(flag.name);
+  return known;
+}
+
+absl::Status UnknownFlag(absl::string_view name) {
+  const std::string nearest = NearestName(name, KnownNames());
   return Refuse(nearest.empty()
                     ? absl::StrCat("there is no flag --", name, "; --help lists all")
-                    : absl::StrCat("there is no flag --", name, "; did you mean --", nearest),
+                    : absl::StrCat("there is no flag --", name, "; did you mean --", nearest, "?"),
                 absl::StrCat("--", name));
+}
+
+// Of an argument that does not begin with --.
+absl::Status NoFlag(absl::string_view argument) {
+  absl::string_view name = argument.substr(0, argument.find('='));
+  absl::ConsumePrefix(&name, "-");
+  const std::string nearest = NearestName(name, KnownNames());
+  return Refuse(absl::StrCat("\"", argument, "\" is no flag; ",
+                             nearest.empty() ? "--help lists all"
+                                             : absl::StrCat("did you mean --", nearest, "?")),
+                "");
 }
 
 std::string VariableOf(absl::string_view name) {
@@ -67,14 +71,13 @@ class CommandLine {
     const absl::string_view first = arguments_[0];
     arguments_.remove_prefix(1);
     absl::string_view argument = first;
-    if (!absl::ConsumePrefix(&argument, "--") || argument.empty()) {
-      return Refuse(absl::StrCat("\"", first, "\" is no flag; --help lists all"), "");
-    }
+    if (first == "-h") argument = "--help";
+    if (!absl::ConsumePrefix(&argument, "--") || argument.empty()) return NoFlag(first);
     const size_t equals = argument.find('=');
     const absl::string_view name = argument.substr(0, equals);
     if (equals != absl::string_view::npos) value_ = argument.substr(equals + 1);
     has_value_ = equals != absl::string_view::npos;
-    for (const CommandFlag& flag : kCommandFlags) {
+    for (const CommandFlag& flag : CommandFlags()) {
       if (flag.name == name) return ApplyCommand(flag);
     }
     const Setting* setting = FindSetting(name);
@@ -171,26 +174,6 @@ absl::StatusOr<ParsedFlags> ParseFlags(absl::Span<const char* const> arguments,
   WINNOW_RETURN_IF_ERROR(ApplyEnvironment(environment, flags));
   WINNOW_RETURN_IF_ERROR(ApplyFile(environment, flags));
   return flags;
-}
-
-std::string FlagsHelp() {
-  std::string text =
-      "winnow-server: runs the operations of a sparse-attention indexer for its clients.\n\n"
-      "usage: winnow-server [--listen=ADDRESS]... [--backend=KIND] [flags]\n\n";
-  const auto add = [&text](absl::string_view name, absl::string_view value_name,
-                           absl::string_view help) {
-    const std::string flag =
-        value_name.empty() ? absl::StrCat("--", name) : absl::StrCat("--", name, "=", value_name);
-    absl::StrAppendFormat(&text, "  %-30s %s\n", flag, help);
-  };
-  for (const Setting& setting : AllSettings()) add(setting.name, setting.value_name, setting.help);
-  for (const CommandFlag& flag : kCommandFlags) add(flag.name, flag.value_name, flag.help);
-  absl::StrAppend(&text,
-                  "\nA flag that is not given is read from the environment (--log-level is "
-                  "WINNOW_LOG_LEVEL), then from the file of --config (log-level: info).\nSizes "
-                  "take K, M and G; times s, ms and m; lists commas. SIGTERM and SIGINT drain the "
-                  "server; a second one ends it at once.\n");
-  return text;
 }
 
 std::string PrintConfig(const ParsedFlags& flags) {

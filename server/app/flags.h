@@ -36,9 +36,6 @@ absl::StatusOr<ParsedFlags> ParseFlags(
     absl::Span<const char* const> arguments,
     const std::function<const char*(const char* name)>& environment);
 
-// The text of --help.
-std::string FlagsHelp();
-
 // The text of --print-config: every setting in force, as a configuration file that gives the same,
 // with a comment for each that says where it came from.
 std::string PrintConfig(const ParsedFlags& flags);

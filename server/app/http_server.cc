@@ -31,8 +31,7 @@ struct Connection {
 
 class HttpServerImpl final : public HttpServer {
  public:
-  HttpServerImpl(HttpServerOptions options, Handler handler)
-      : options_(std::move(options)), handler_(std::move(handler)) {}
+  explicit HttpServerImpl(HttpServerOptions options) : options_(std::move(options)) {}
 
   ~HttpServerImpl() override {
     if (thread_.joinable()) {
@@ -42,17 +41,20 @@ class HttpServerImpl final : public HttpServer {
     }
   }
 
-  absl::Status Open() {
+  absl::Status Listen() {
     for (const HttpListener& listener : options_.listeners) {
-      WINNOW_ASSIGN_OR_RETURN(ListenSocket socket,
-                              ListenSocket::Open({.address = listener.address}));
+      WINNOW_ASSIGN_OR_RETURN(ListenSocket socket, ListenSocket::Open({.address = listener.address,
+                                                                       .flag = listener.flag}));
       addresses_.push_back(socket.address());
       sockets_.push_back(std::move(socket));
     }
     wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake_.valid()) return absl::ErrnoToStatus(errno, "cannot wait for events");
+    return wake_.valid() ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot wait for events");
+  }
+
+  void Open(Handler handler) override {
+    handler_ = std::move(handler);
     thread_ = std::thread([this] { Loop(); });
-    return absl::OkStatus();
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
@@ -139,7 +141,7 @@ class HttpServerImpl final : public HttpServer {
   }
 
   const HttpServerOptions options_;
-  const Handler handler_;
+  Handler handler_;
   std::vector<ListenSocket> sockets_;
   std::vector<std::string> addresses_;
   UniqueFd wake_;
@@ -149,10 +151,9 @@ class HttpServerImpl final : public HttpServer {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions options,
-                                                              Handler handler) {
-  auto server = std::make_unique<HttpServerImpl>(std::move(options), std::move(handler));
-  WINNOW_RETURN_IF_ERROR(server->Open());
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(HttpServerOptions options) {
+  auto server = std::make_unique<HttpServerImpl>(std::move(options));
+  WINNOW_RETURN_IF_ERROR(server->Listen());
   return server;
 }
 

@@ -16,8 +16,9 @@
 namespace winnow::server {
 
 struct HttpListener {
-  std::string address;   // "unix:PATH" or "HOST:PORT"; port 0 takes a free one
-  bool exposed = false;  // beyond loopback, in the clear: the handler is told
+  std::string address;                 // "unix:PATH" or "HOST:PORT"; port 0 takes a free one
+  bool exposed = false;                // beyond loopback, in the clear: the handler is told
+  std::string flag = "--http-listen";  // what named the address, for messages
 };
 
 struct HttpServerOptions {
@@ -31,12 +32,14 @@ class HttpServer {
   // Called on the server's thread, one request at a time; must not block for long.
   using Handler = std::function<HttpResponse(const HttpRequest&, bool exposed)>;
 
-  // Listens and serves until it is destroyed. A Unix socket gets mode 0660; its path must be free
-  // (see SocketClaim). Requests on a loopback address must name it as their host. Unavailable when
-  // an address cannot be bound.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
-                                                           Handler handler);
+  // Listens at once; answers after Open. A Unix socket gets mode 0660; its path must be free (see
+  // SocketClaim). Requests on a loopback address must name it as their host. Unavailable when an
+  // address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(HttpServerOptions options);
   virtual ~HttpServer() = default;
+
+  // Starts to answer, until it is destroyed. Once.
+  virtual void Open(Handler handler) = 0;
 
   // As given, with ports that were 0 filled in.
   virtual const std::vector<std::string>& addresses() const = 0;

@@ -25,10 +25,25 @@ namespace {
 constexpr absl::string_view kUnix = "unix:";
 constexpr int kBacklog = 128;
 
-absl::Status CannotListen(absl::string_view address, absl::string_view why) {
+absl::Status CannotListen(const ListenSocketOptions& options, absl::string_view why) {
   return MakeError(
-      absl::StatusCode::kUnavailable, absl::StrCat("cannot listen on ", address, ": ", why),
-      {.reason = ErrorReason::kValueOutOfRange, .field = "listen", .value = std::string(address)});
+      absl::StatusCode::kUnavailable,
+      absl::StrCat(options.flag, "=", options.address, ": cannot listen: ", why),
+      {.reason = ErrorReason::kValueOutOfRange, .field = options.flag, .value = options.address});
+}
+
+// Why an address of TCP could not be bound, and what to do.
+std::string WhyNotBound(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "the port is in use; stop the program that listens on it or choose another port";
+    case EADDRNOTAVAIL:
+      return "no network interface here has this address; choose one of this machine";
+    case EACCES:
+      return "ports below 1024 need the capability CAP_NET_BIND_SERVICE; choose a higher port";
+    default:
+      return absl::StrCat(strerror(error), "; choose another address");
+  }
 }
 
 absl::StatusOr<gid_t> GroupOf(const std::string& name) {
@@ -38,17 +53,19 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
   if (entry != nullptr) return entry->gr_gid;
   return MakeError(
       absl::StatusCode::kInvalidArgument,
-      absl::StrCat("there is no group ", name, " for the socket"),
+      absl::StrCat("--socket-group is \"", name,
+                   "\"; there is no such group, give one of 'getent group' or its number"),
       {.reason = ErrorReason::kValueOutOfRange, .field = "--socket-group", .value = name});
 }
 
 absl::Status SetAccess(const std::string& path, const ListenSocketOptions& options) {
-  if (chmod(path.c_str(), options.mode) != 0) return CannotListen(options.address, strerror(errno));
+  if (chmod(path.c_str(), options.mode) != 0) return CannotListen(options, strerror(errno));
   if (options.group.empty()) return absl::OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const gid_t gid, GroupOf(options.group));
   if (chown(path.c_str(), static_cast<uid_t>(-1), gid) == 0) return absl::OkStatus();
-  return CannotListen(options.address, absl::StrCat("cannot give it to group ", options.group, ": ",
-                                                    strerror(errno)));
+  return CannotListen(options,
+                      absl::StrCat("cannot give the socket to --socket-group=", options.group, ": ",
+                                   strerror(errno), "; choose a group that this user is in"));
 }
 
 }  // namespace
@@ -56,22 +73,23 @@ absl::Status SetAccess(const std::string& path, const ListenSocketOptions& optio
 absl::StatusOr<ListenSocket> ListenSocket::OpenUnix(const std::string& path,
                                                     const ListenSocketOptions& options) {
   sockaddr_un address{};
-  if (path.size() >= sizeof(address.sun_path)) return CannotListen(path, "the path is too long");
+  if (path.size() >= sizeof(address.sun_path)) return CannotListen(options, "the path is too long");
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid() ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return CannotListen(options.address, strerror(errno));
+    return CannotListen(options, strerror(errno));
   }
   ListenSocket bound(std::move(fd), options.address);
   // Nobody can connect before listen(), so that mode and group are in force first.
   WINNOW_RETURN_IF_ERROR(SetAccess(path, options));
-  if (listen(bound.fd(), kBacklog) != 0) return CannotListen(options.address, strerror(errno));
+  if (listen(bound.fd(), kBacklog) != 0) return CannotListen(options, strerror(errno));
   return bound;
 }
 
-absl::StatusOr<ListenSocket> ListenSocket::OpenTcp(const std::string& text) {
+absl::StatusOr<ListenSocket> ListenSocket::OpenTcp(const ListenSocketOptions& options) {
+  const std::string& text = options.address;
   const size_t colon = text.rfind(':');
   absl::string_view host = absl::string_view(text).substr(0, colon);
   absl::ConsumePrefix(&host, "[");
@@ -81,7 +99,7 @@ absl::StatusOr<ListenSocket> ListenSocket::OpenTcp(const std::string& text) {
   addrinfo* found = nullptr;
   const int error =
       getaddrinfo(std::string(host).c_str(), text.c_str() + colon + 1, &hints, &found);
-  if (error != 0) return CannotListen(text, gai_strerror(error));
+  if (error != 0) return CannotListen(options, gai_strerror(error));
   UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
   const bool listening =
@@ -89,7 +107,7 @@ absl::StatusOr<ListenSocket> ListenSocket::OpenTcp(const std::string& text) {
       bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0 && listen(fd.get(), kBacklog) == 0;
   const int why = errno;
   freeaddrinfo(found);
-  if (!listening) return CannotListen(text, strerror(why));
+  if (!listening) return CannotListen(options, WhyNotBound(why));
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
   getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size);
@@ -102,7 +120,7 @@ absl::StatusOr<ListenSocket> ListenSocket::OpenTcp(const std::string& text) {
 absl::StatusOr<ListenSocket> ListenSocket::Open(const ListenSocketOptions& options) {
   absl::string_view path = options.address;
   if (absl::ConsumePrefix(&path, kUnix)) return OpenUnix(std::string(path), options);
-  return OpenTcp(options.address);
+  return OpenTcp(options);
 }
 
 ListenSocket::~ListenSocket() {

@@ -17,13 +17,15 @@ struct ListenSocketOptions {
   std::string address;  // "unix:PATH", or "HOST:PORT" with a numeric host ([..] around IPv6)
   mode_t mode = 0660;   // of a Unix socket
   std::string group;    // of a Unix socket, name or number; empty: the process's
+  std::string flag = "--listen";  // what named the address, for messages
 };
 
 // Move only. Closed when it is destroyed, and the file of a Unix one removed.
 class ListenSocket {
  public:
   // Binds and listens. The permissions of a Unix socket are in force before it can be connected to.
-  // Unavailable when the address cannot be bound, InvalidArgument for an unknown group.
+  // Unavailable when the address cannot be bound, InvalidArgument for an unknown group; no file is
+  // left then. Messages name flag and address.
   static absl::StatusOr<ListenSocket> Open(const ListenSocketOptions& options);
   ListenSocket(ListenSocket&&) = default;
   ~ListenSocket();
@@ -38,7 +40,7 @@ class ListenSocket {
       : fd_(std::move(fd)), address_(std::move(address)) {}
   static absl::StatusOr<ListenSocket> OpenUnix(const std::string& path,
                                                const ListenSocketOptions& options);
-  static absl::StatusOr<ListenSocket> OpenTcp(const std::string& text);
+  static absl::StatusOr<ListenSocket> OpenTcp(const ListenSocketOptions& options);
 
   UniqueFd fd_;
   std::string address_;

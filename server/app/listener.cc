@@ -34,22 +34,58 @@ absl::Status BadListener(const ListenerRule& rule, absl::string_view text, absl:
                     .limit = std::string(why)});
 }
 
-absl::Status NotOurs(absl::string_view path, absl::string_view why) {
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition, absl::StrCat(path, ": ", why),
-      {.reason = ErrorReason::kResourceBusy, .field = "--listen", .value = std::string(path)});
+// What is wrong with a socket path that a flag names, and what to do.
+class Refuser {
+ public:
+  Refuser(absl::string_view flag, absl::string_view path) : flag_(flag), path_(path) {}
+
+  absl::Status operator()(absl::string_view why, absl::string_view way_out) const {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     absl::StrCat(flag_, "=unix:", path_, ": ", why, "; ", way_out),
+                     {.reason = ErrorReason::kResourceBusy,
+                      .field = std::string(flag_),
+                      .value = std::string(path_)});
+  }
+
+ private:
+  const absl::string_view flag_, path_;
+};
+
+// For `error` of making a file beside the socket.
+absl::Status CannotUseFolder(const Refuser& refuse, const std::string& socket_path, int error) {
+  const size_t slash = socket_path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : socket_path.substr(0, slash + 1);
+  switch (error) {
+    case ENOENT:
+      return refuse(absl::StrCat("the folder ", folder, " does not exist"),
+                    "make it or choose another path");
+    case ENOTDIR:
+      return refuse(absl::StrCat(folder, " is no folder"), "choose another path");
+    case EACCES:
+    case EROFS:
+      return refuse(absl::StrCat("this user may not write in the folder ", folder, " (",
+                                 strerror(error), ")"),
+                    "change its owner or mode, or choose another path");
+    default:
+      return refuse(
+          absl::StrCat("cannot make a file in the folder ", folder, ": ", strerror(error)),
+          "choose another path");
+  }
 }
 
 std::string FallbackFolder() { return absl::StrCat("/tmp/winnow-", getuid()); }
 
 // /tmp is open to all: another user may have made the folder to catch our clients.
-absl::Status MakePrivateFolder(const std::string& folder) {
+absl::Status MakePrivateFolder(const Refuser& refuse, const std::string& folder) {
+  constexpr absl::string_view kWayOut = "choose another with --listen";
   if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
-  if (errno != EEXIST) return NotOurs(folder, absl::StrCat("cannot make it: ", strerror(errno)));
+  if (errno != EEXIST) {
+    return refuse(absl::StrCat("cannot make the folder ", folder, ": ", strerror(errno)), kWayOut);
+  }
   struct stat status;
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
       status.st_uid != getuid() || (status.st_mode & 022) != 0) {
-    return NotOurs(folder, "not a folder that this user alone may write; choose another --listen");
+    return refuse(absl::StrCat(folder, " is not a folder that this user alone may write"), kWayOut);
   }
   return absl::OkStatus();
 }
@@ -62,13 +98,13 @@ sockaddr_un AddressOf(const std::string& path) {
 }
 
 // Removes a socket that nobody answers on.
-absl::Status RemoveStaleSocket(const std::string& path) {
+absl::Status RemoveStaleSocket(const Refuser& refuse, const std::string& path) {
   struct stat status;
   if (lstat(path.c_str(), &status) != 0) {
-    return errno == ENOENT ? absl::OkStatus() : NotOurs(path, strerror(errno));
+    return errno == ENOENT ? absl::OkStatus() : refuse(strerror(errno), "choose another path");
   }
   if (!S_ISSOCK(status.st_mode)) {
-    return NotOurs(path, "exists and is no socket; remove it or choose another --listen");
+    return refuse("exists and is no socket", "remove it or choose another path");
   }
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const sockaddr_un address = AddressOf(path);
@@ -80,20 +116,19 @@ absl::Status RemoveStaleSocket(const std::string& path) {
     unlink(path.c_str());
     return absl::OkStatus();
   }
-  return NotOurs(path, "a server answers on it; stop that one or choose another --listen");
+  return refuse("a server answers on it", "stop that one or choose another path");
 }
 
 // Opens and locks the file. A lock on a file that its last holder has removed meanwhile is worth
 // nothing, so that case starts again.
-absl::StatusOr<int> LockFile(const std::string& socket_path) {
+absl::StatusOr<int> LockFile(const Refuser& refuse, const std::string& socket_path) {
   const std::string path = absl::StrCat(socket_path, ".lock");
   for (int attempt = 0; attempt < 100; ++attempt) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return NotOurs(path, absl::StrCat("cannot open it: ", strerror(errno)));
+    if (fd < 0) return CannotUseFolder(refuse, socket_path, errno);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
       close(fd);
-      return NotOurs(socket_path,
-                     "another winnow-server holds it; stop that one or choose another --listen");
+      return refuse("another winnow-server holds it", "stop that one or choose another path");
     }
     struct stat held, named;
     if (fstat(fd, &held) == 0 && stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino) {
@@ -101,7 +136,7 @@ absl::StatusOr<int> LockFile(const std::string& socket_path) {
     }
     close(fd);
   }
-  return NotOurs(path, "changes too often to lock it");
+  return refuse("its lock file changes too often to lock it", "start again");
 }
 
 absl::StatusOr<Listener> ParseUnix(absl::string_view text, absl::string_view path,
@@ -113,7 +148,9 @@ absl::StatusOr<Listener> ParseUnix(absl::string_view text, absl::string_view pat
     return BadListener(rule, text,
                        absl::StrCat("a socket path has at most ", kMaxSocketPath, " bytes"));
   }
-  return Listener{.address = absl::StrCat("unix:", path), .socket_path = std::string(path)};
+  return Listener{.address = absl::StrCat("unix:", path),
+                  .socket_path = std::string(path),
+                  .flag = absl::StrCat("--", rule.flag)};
 }
 
 // A number, not a name: a name may come to mean another address.
@@ -147,7 +184,9 @@ absl::StatusOr<Listener> ParseListener(absl::string_view text, const ListenerRul
                                     rule.way_out));
   }
   if (!IsNumericHost(host)) return BadListener(rule, text, "give the host as a number");
-  return Listener{.address = absl::StrCat(host, ":", port), .beyond_loopback = !IsLoopback(host)};
+  return Listener{.address = absl::StrCat(host, ":", port),
+                  .beyond_loopback = !IsLoopback(host),
+                  .flag = absl::StrCat("--", rule.flag)};
 }
 
 bool IsLoopback(const std::string& host) {
@@ -163,13 +202,15 @@ std::string DefaultListener() {
   return absl::StrCat("unix:", FallbackFolder(), "/winnow.sock");
 }
 
-absl::StatusOr<std::unique_ptr<SocketClaim>> SocketClaim::Take(const std::string& socket_path) {
+absl::StatusOr<std::unique_ptr<SocketClaim>> SocketClaim::Take(const std::string& socket_path,
+                                                               absl::string_view flag) {
+  const Refuser refuse(flag, socket_path);
   if (absl::StartsWith(socket_path, FallbackFolder() + "/")) {
-    WINNOW_RETURN_IF_ERROR(MakePrivateFolder(FallbackFolder()));
+    WINNOW_RETURN_IF_ERROR(MakePrivateFolder(refuse, FallbackFolder()));
   }
-  WINNOW_ASSIGN_OR_RETURN(const int lock_fd, LockFile(socket_path));
+  WINNOW_ASSIGN_OR_RETURN(const int lock_fd, LockFile(refuse, socket_path));
   std::unique_ptr<SocketClaim> claim(new SocketClaim(socket_path, lock_fd));
-  WINNOW_RETURN_IF_ERROR(RemoveStaleSocket(socket_path));
+  WINNOW_RETURN_IF_ERROR(RemoveStaleSocket(refuse, socket_path));
   return claim;
 }
 

@@ -16,6 +16,7 @@ struct Listener {
   std::string address;      // as gRPC takes it
   std::string socket_path;  // of a Unix listener; empty on TCP
   bool beyond_loopback = false;
+  std::string flag;  // what named it, for messages: "--listen"
 };
 
 // What an address of some flag may be.
@@ -44,8 +45,10 @@ class SocketClaim {
  public:
   // Makes the last folder of the path (mode 0700) when it is the default one and missing. Removes
   // the socket of a server that died. FailedPrecondition when a server holds the path or answers on
-  // it, when something that is no socket is there, or when the folder belongs to another user.
-  static absl::StatusOr<std::unique_ptr<SocketClaim>> Take(const std::string& socket_path);
+  // it, when something that is no socket is there, when the folder is missing, may not be written
+  // or belongs to another user. `flag` is what named the path, for messages.
+  static absl::StatusOr<std::unique_ptr<SocketClaim>> Take(const std::string& socket_path,
+                                                           absl::string_view flag = "--listen");
   ~SocketClaim();
   SocketClaim(const SocketClaim&) = delete;
   SocketClaim& operator=(const SocketClaim&) = delete;

@@ -71,6 +71,20 @@ TlsOptions TlsOptionsOf(const ServerConfig& config) {
           .reload_period = config.tls_reload};
 }
 
+// Names the setting that decides about an error of opening the device.
+absl::Status WithWayOut(const absl::Status& status, const ServerConfig& config) {
+  std::string message;
+  if (config.backend != "cpu" && (absl::IsUnavailable(status) || absl::IsUnimplemented(status))) {
+    message = absl::StrCat("--backend=", config.backend, ": ", status.message(),
+                           "; or start with --backend=cpu");
+  } else if (absl::IsResourceExhausted(status)) {
+    message = absl::StrCat(status.message(), "; lower --buffer-pool-bytes or --staging-pool-bytes");
+  } else {
+    return status;
+  }
+  return MakeError(status.code(), message, GetErrorInfo(status).value_or(ErrorInfo{}));
+}
+
 class ServerImpl final : public Server {
  public:
   ~ServerImpl() override { Drain(absl::ZeroDuration()); }
@@ -83,23 +97,18 @@ class ServerImpl final : public Server {
                              .queues = QueueCount(config.queues),
                              .max_concurrent_streams = config.max_concurrent_streams,
                              .transport_memory_bytes = TransportBytes(config)};
-    // Before the backend: a path that another server holds is known in microseconds.
+    // Before the backend: an address that another program holds is known in microseconds.
     WINNOW_RETURN_IF_ERROR(OpenGate(config));
+    WINNOW_RETURN_IF_ERROR(ListenForPages(config));
     if (config.has_tls()) {
       WINNOW_ASSIGN_OR_RETURN(options.tls, MakeTlsCredentials(TlsOptionsOf(config), metrics_));
     }
-    WINNOW_ASSIGN_OR_RETURN(backend_,
-                            open_backend({.kind = config.backend,
-                                          .device_ordinal = config.device,
-                                          .cpu_threads = config.threads,
-                                          .launch_slots = config.launch_slots,
-                                          .buffer_pool_bytes = config.buffer_pool_bytes,
-                                          .staging_pool_bytes = config.staging_pool_bytes}));
+    WINNOW_RETURN_IF_ERROR(OpenDevice(config, open_backend));
     FillEnvironment(config, std::move(on_drain_request));
     WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
     WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
     environment_.listeners = gate_->addresses();
-    WINNOW_RETURN_IF_ERROR(ListenForPages(config));  // from here on pages read the environment
+    ServePages();
     SetSlowRequestThreshold(config.slow_request);
     gate_->Open([this](int fd, ConnectionKind kind) { rpc_->Adopt(fd, kind); });
     LogReady(config, environment_.clock->Now() - begin);
@@ -160,6 +169,18 @@ class ServerImpl final : public Server {
   }
 
  private:
+  absl::Status OpenDevice(const ServerConfig& config, const BackendOpener& open_backend) {
+    auto backend = open_backend({.kind = config.backend,
+                                 .device_ordinal = config.device,
+                                 .cpu_threads = config.threads,
+                                 .launch_slots = config.launch_slots,
+                                 .buffer_pool_bytes = config.buffer_pool_bytes,
+                                 .staging_pool_bytes = config.staging_pool_bytes});
+    if (!backend.ok()) return WithWayOut(backend.status(), config);
+    backend_ = *std::move(backend);
+    return absl::OkStatus();
+  }
+
   absl::Status OpenGate(const ServerConfig& config) {
     allowed_uids_ = AllowedUids(config);
     ConnectionGateOptions options{.max_connections = config.max_connections,
@@ -171,17 +192,20 @@ class ServerImpl final : public Server {
     for (const std::string& text : listeners) {
       WINNOW_ASSIGN_OR_RETURN(const Listener listener,
                               ParseListener(text, MainListenerRule(config)));
-      options.listeners.push_back(
-          {{.address = listener.address, .mode = config.socket_mode, .group = config.socket_group},
-           config.has_tls() && listener.socket_path.empty() ? ConnectionKind::kTls
-                                                            : ConnectionKind::kPlain});
+      options.listeners.push_back({{.address = listener.address,
+                                    .mode = config.socket_mode,
+                                    .group = config.socket_group,
+                                    .flag = listener.flag},
+                                   config.has_tls() && listener.socket_path.empty()
+                                       ? ConnectionKind::kTls
+                                       : ConnectionKind::kPlain});
       if (listener.socket_path.empty()) continue;
-      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path));
+      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path, listener.flag));
       claims_.push_back(std::move(claim));
     }
     for (const std::string& text : config.insecure_listeners) {
       WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, InsecureListenerRule()));
-      options.listeners.push_back({{.address = listener.address}});
+      options.listeners.push_back({{.address = listener.address, .flag = listener.flag}});
       if (listener.beyond_loopback) plaintext_warning_.Add(listener.address);
     }
     WINNOW_RETURN_IF_ERROR(AddAdminListeners(config, options));
@@ -192,10 +216,11 @@ class ServerImpl final : public Server {
   absl::Status AddAdminListeners(const ServerConfig& config, ConnectionGateOptions& options) {
     for (const std::string& text : config.admin_listeners) {
       WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, AdminListenerRule()));
-      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path));
+      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path, listener.flag));
       admin_claims_.push_back(std::move(claim));
       options.listeners.push_back(
-          {{.address = listener.address, .mode = 0600}, ConnectionKind::kAdmin});
+          {{.address = listener.address, .mode = 0600, .flag = listener.flag},
+           ConnectionKind::kAdmin});
       environment_.admin_listeners.push_back(listener.address);
     }
     return absl::OkStatus();
@@ -267,27 +292,32 @@ class ServerImpl final : public Server {
   }
 
   absl::Status ListenForPages(const ServerConfig& config) {
-    RegisterServerMetrics(environment_, metrics_);
     HttpServerOptions options;
     for (const std::string& text : config.http_listeners) {
       WINNOW_ASSIGN_OR_RETURN(const Listener listener, ParseListener(text, HttpListenerRule()));
-      options.listeners.push_back({.address = listener.address});
+      options.listeners.push_back({.address = listener.address, .flag = listener.flag});
       if (listener.socket_path.empty()) continue;
-      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path));
+      WINNOW_ASSIGN_OR_RETURN(auto claim, SocketClaim::Take(listener.socket_path, listener.flag));
       http_claims_.push_back(std::move(claim));
     }
     for (const std::string& text : config.insecure_http_listeners) {
       WINNOW_ASSIGN_OR_RETURN(const Listener listener,
                               ParseListener(text, ExposedHttpListenerRule()));
-      options.listeners.push_back({.address = listener.address, .exposed = true});
+      options.listeners.push_back(
+          {.address = listener.address, .exposed = true, .flag = listener.flag});
     }
     if (options.listeners.empty()) return absl::OkStatus();
-    WINNOW_ASSIGN_OR_RETURN(
-        http_,
-        HttpServer::Start(std::move(options), [this](const HttpRequest& request, bool exposed) {
-          return ServePage(request, exposed, environment_);
-        }));
+    WINNOW_ASSIGN_OR_RETURN(http_, HttpServer::Listen(std::move(options)));
     return absl::OkStatus();
+  }
+
+  // Pages read the environment, so that it changes no more.
+  void ServePages() {
+    RegisterServerMetrics(environment_, metrics_);
+    if (http_ == nullptr) return;
+    http_->Open([this](const HttpRequest& request, bool exposed) {
+      return ServePage(request, exposed, environment_);
+    });
   }
 
   void LogReady(const ServerConfig& config, absl::Duration start_duration) const {

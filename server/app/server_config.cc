@@ -1,7 +1,8 @@
 #include "server/app/server_config.h"
 
-#include <limits>
+#include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "server/app/listener.h"
@@ -40,12 +41,50 @@ constexpr int64_t kTiB = int64_t{1} << 40;
 // them.
 constexpr int64_t kMaxInlineBytes = 1000 * kMiB;
 
-absl::Status CheckListeners(const std::vector<std::string>& listeners, const ListenerRule& rule) {
+// Addresses that flags have named so far, with the flag.
+using NamedAddresses = std::map<std::string, std::string>;
+
+absl::Status CheckListeners(const std::vector<std::string>& listeners, const ListenerRule& rule,
+                            NamedAddresses& named) {
   for (const std::string& listener : listeners) {
     WINNOW_ASSIGN_OR_RETURN(const Listener parsed, ParseListener(listener, rule));
     if (rule.flag == AdminListenerRule().flag && parsed.socket_path.empty()) {
       return BadSetting("--admin-listen", listener, "unix:PATH");
     }
+    if (absl::EndsWith(parsed.address, ":0")) continue;  // a free port each
+    const auto [first, is_new] = named.emplace(parsed.address, parsed.flag);
+    if (is_new) continue;
+    return BadSetting(parsed.flag, listener,
+                      absl::StrCat("an address of its own; ", first->second, " names it already"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAllListeners(const ServerConfig& config) {
+  NamedAddresses named;
+  WINNOW_RETURN_IF_ERROR(CheckListeners(config.listeners, MainListenerRule(config), named));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(config.insecure_listeners, InsecureListenerRule(), named));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(config.admin_listeners, AdminListenerRule(), named));
+  WINNOW_RETURN_IF_ERROR(CheckListeners(config.http_listeners, HttpListenerRule(), named));
+  return CheckListeners(config.insecure_http_listeners, ExposedHttpListenerRule(), named);
+}
+
+absl::Status CheckTlsFiles(const ServerConfig& config) {
+  const auto missing = [](absl::string_view given, absl::string_view flag, absl::string_view what) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     absl::StrCat(given, " needs ", flag, ", ", what),
+                     {.reason = ErrorReason::kFieldMissing, .field = std::string(flag)});
+  };
+  if (config.tls_certificate.empty() && !config.tls_key.empty()) {
+    return missing("--tls-key", "--tls-cert", "the PEM file with the certificate of that key");
+  }
+  if (!config.tls_certificate.empty() && config.tls_key.empty()) {
+    return missing("--tls-cert", "--tls-key", "the PEM file with the certificate's private key");
+  }
+  if (config.has_tls() && config.tls_client_auth == "require" && config.tls_client_ca.empty()) {
+    return missing("--tls-cert", "--tls-client-ca",
+                   "the PEM file of who signs clients' certificates; or give "
+                   "--tls-client-auth=none to serve clients without one");
   }
   return absl::OkStatus();
 }
@@ -53,19 +92,14 @@ absl::Status CheckListeners(const std::vector<std::string>& listeners, const Lis
 absl::Status CheckAccess(const ServerConfig& config) {
   for (const std::string& uid : config.allowed_uids) {
     uint32_t number = 0;
-    if (!absl::SimpleAtoi(uid, &number)) return BadSetting("--allow-uids", uid, "numbers of users");
+    if (!absl::SimpleAtoi(uid, &number))
+      return BadSetting("--allow-uids", uid, "numbers of users, as 'id -u NAME' shows them");
   }
   if (config.tls_client_auth != "require" && config.tls_client_auth != "none") {
     return BadSetting("--tls-client-auth", config.tls_client_auth, "require or none");
   }
-  if (config.tls_certificate.empty() != config.tls_key.empty()) {
-    return BadSetting("--tls-key", config.tls_key, "a key beside --tls-cert, and only then");
-  }
+  WINNOW_RETURN_IF_ERROR(CheckTlsFiles(config));
   const bool mutual = config.has_tls() && config.tls_client_auth == "require";
-  if (mutual && config.tls_client_ca.empty()) {
-    return BadSetting("--tls-client-ca", "",
-                      "who signs clients' certificates, or --tls-client-auth=none");
-  }
   if (!mutual && !config.tls_allowed_names.empty()) {
     return BadSetting("--tls-allow-names", config.tls_allowed_names[0],
                       "names beside --tls-client-auth=require and --tls-cert, and only then");
@@ -100,11 +134,7 @@ absl::Status ServerConfig::Validate() const {
   if (backend != "auto" && backend != "cuda" && backend != "cpu") {
     return BadSetting("--backend", backend, "auto, cuda or cpu");
   }
-  WINNOW_RETURN_IF_ERROR(CheckListeners(listeners, MainListenerRule(*this)));
-  WINNOW_RETURN_IF_ERROR(CheckListeners(insecure_listeners, InsecureListenerRule()));
-  WINNOW_RETURN_IF_ERROR(CheckListeners(admin_listeners, AdminListenerRule()));
-  WINNOW_RETURN_IF_ERROR(CheckListeners(http_listeners, HttpListenerRule()));
-  WINNOW_RETURN_IF_ERROR(CheckListeners(insecure_http_listeners, ExposedHttpListenerRule()));
+  WINNOW_RETURN_IF_ERROR(CheckAllListeners(*this));
   WINNOW_RETURN_IF_ERROR(CheckAccess(*this));
   const Range ranges[] = {
       {"--device", device, 0, 1023},

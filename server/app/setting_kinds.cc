@@ -18,7 +18,8 @@ Setting Make(SettingText text,
              std::function<std::string(ServerConfig&, absl::string_view value)> set,
              std::function<Values(const ServerConfig&)> get) {
   return {std::move(text.name), std::move(text.value_name),
-          std::move(text.help), std::move(set),
+          std::move(text.help), std::move(text.default_text),
+          /*group=*/"",         std::move(set),
           std::move(get),       nullptr};
 }
 

@@ -16,6 +16,7 @@ namespace winnow::server {
 // Shared by the makers below: what every setting has.
 struct SettingText {
   std::string name, value_name, help;
+  std::string default_text;  // see Setting
 };
 
 // Bytes, with the suffixes K, M and G (powers of 1024).
@@ -35,6 +36,8 @@ Setting NumberSetting(SettingText text, Integer ServerConfig::*member) {
   return {std::move(text.name),
           std::move(text.value_name),
           std::move(text.help),
+          std::move(text.default_text),
+          /*group=*/"",
           [member](ServerConfig& config, absl::string_view value) -> std::string {
             return absl::SimpleAtoi(value, &(config.*member)) ? "" : "a whole number";
           },

@@ -18,6 +18,8 @@ struct Setting {
   std::string name;        // "max-queued-bytes"
   std::string value_name;  // what --help shows for its value; empty: a switch
   std::string help;
+  std::string default_text;  // what --help shows for the default; empty: the value itself
+  std::string group;         // under which --help lists it
   // Takes a value as text; what it should have looked like when it is no such value, else "".
   std::function<std::string(ServerConfig&, absl::string_view value)> set;
   // The value as `set` takes it; of a list one for each element.
@@ -26,13 +28,14 @@ struct Setting {
   std::function<void(ServerConfig&)> clear;
 };
 
-// In the order in which --help lists them.
+// In the order in which --help lists them, one group after another.
 const std::vector<Setting>& AllSettings();
 
 // Null when there is none.
 const Setting* FindSetting(absl::string_view name);
 
-// The name of `known` that `typed` was most likely meant to be; "" when none is near.
+// The name of `known` that `typed` was most likely meant to be, the first of equals; "" when none
+// is near enough: at most three and a third of its letters differ, or `typed` is the start of it.
 std::string NearestName(absl::string_view typed, const std::vector<std::string>& known);
 
 // Gives `value` to the setting. InvalidArgument names `source` ("--threads", "WINNOW_THREADS",

@@ -33,6 +33,21 @@ absl::Status SocketError(absl::string_view path, absl::string_view what) {
                    {.reason = ErrorReason::kInternal, .field = "listen"});
 }
 
+// Of a server that was killed; the listener beside it, which the server holds, proves that none
+// lives. Another file of that name is not ours to remove.
+void RemoveStaleSocket(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) unlink(path.c_str());
+}
+
+absl::Status NoSocket(absl::string_view path) {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   absl::StrCat("the socket ", path,
+                                ", beside --listen, cannot be made: something that is no socket "
+                                "has its name; remove that or choose another --listen"),
+                   {.reason = ErrorReason::kResourceBusy, .field = "listen"});
+}
+
 absl::StatusOr<sockaddr_un> AddressOf(absl::string_view path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -116,16 +131,20 @@ absl::StatusOr<std::unique_ptr<DescriptorSocket>> DescriptorSocket::Listen(Optio
   WINNOW_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(options.path));
   UniqueFd listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.valid()) return SocketError(options.path, "socket");
-  // A path left behind by a server that was killed; the one beside it, which gRPC bound, proves
-  // that none lives.
-  unlink(options.path.c_str());
+  RemoveStaleSocket(options.path);
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno == EADDRINUSE) return NoSocket(options.path);
     return SocketError(options.path, "bind");
   }
-  if (chmod(options.path.c_str(), options.mode) != 0) return SocketError(options.path, "chmod");
-  if (listen(listener.get(), 16) != 0) return SocketError(options.path, "listen");
+  const auto refuse = [&options](absl::string_view what) {
+    const absl::Status status = SocketError(options.path, what);
+    unlink(options.path.c_str());
+    return status;
+  };
+  if (chmod(options.path.c_str(), options.mode) != 0) return refuse("chmod");
+  if (listen(listener.get(), 16) != 0) return refuse("listen");
   int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0) return SocketError(options.path, "pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return refuse("pipe");
   return std::unique_ptr<DescriptorSocket>(
       new DescriptorSocket(std::move(options), inbox, std::move(check), std::move(listener),
                            UniqueFd(ends[0]), UniqueFd(ends[1])));

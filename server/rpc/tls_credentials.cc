@@ -2,9 +2,12 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -31,8 +34,12 @@ using SslContext = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 
 absl::Status BadFile(absl::string_view flag, const std::string& path, absl::string_view why) {
   ERR_clear_error();
+  const int unreadable = access(path.c_str(), R_OK) == 0 ? 0 : errno;
   return MakeError(
-      absl::StatusCode::kInvalidArgument, absl::StrCat(flag, "=", path, ": ", why),
+      absl::StatusCode::kInvalidArgument,
+      unreadable == 0 ? absl::StrCat(flag, "=", path, ": ", why)
+                      : absl::StrCat(flag, "=", path, ": cannot be read: ", strerror(unreadable),
+                                     "; check the path and who may read it"),
       {.reason = ErrorReason::kValueOutOfRange, .field = std::string(flag), .value = path});
 }
 
@@ -41,15 +48,18 @@ absl::Status CheckFiles(const TlsOptions& options) {
   const SslContext context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (context == nullptr) return absl::InternalError("openssl gives no context");
   if (SSL_CTX_use_certificate_chain_file(context.get(), options.certificate_path.c_str()) != 1) {
-    return BadFile("--tls-cert", options.certificate_path, "is no readable PEM certificate");
+    return BadFile("--tls-cert", options.certificate_path,
+                   "is no PEM certificate chain; give the file with -----BEGIN CERTIFICATE-----");
   }
   if (SSL_CTX_use_PrivateKey_file(context.get(), options.key_path.c_str(), SSL_FILETYPE_PEM) != 1) {
     return BadFile("--tls-key", options.key_path,
-                   "is no readable PEM key, or not that of the certificate");
+                   "is no PEM private key, or not that of --tls-cert; give the key that the "
+                   "certificate was made with, without a passphrase");
   }
   if (options.mutual &&
       SSL_CTX_load_verify_locations(context.get(), options.client_ca_path.c_str(), nullptr) != 1) {
-    return BadFile("--tls-client-ca", options.client_ca_path, "is no readable PEM certificate");
+    return BadFile("--tls-client-ca", options.client_ca_path,
+                   "is no PEM certificate; give the file with -----BEGIN CERTIFICATE-----");
   }
   return absl::OkStatus();
 }

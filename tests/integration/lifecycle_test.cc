@@ -149,7 +149,8 @@ TEST(LifecycleTest, ASecondServerOnThePortIsRefused) {
   ServerProcess first;
   ServerProcess second({.flags = {"--listen=" + first.tcp_target()}, .tcp = false});
   EXPECT_EQ(second.AwaitExit(), 1);
-  EXPECT_THAT(second.log(), HasSubstr("cannot listen on " + first.tcp_target()));
+  EXPECT_THAT(second.log(), HasSubstr("--listen=" + first.tcp_target() +
+                                      ": cannot listen: the port is in use; stop the program"));
   EXPECT_TRUE(SendTopK(first).ok());
 }
 

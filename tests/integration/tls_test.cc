@@ -149,8 +149,8 @@ TEST_F(TlsTest, NewFilesAreUsedWithoutARestart) {
 
 TEST_F(TlsTest, FilesThatCannotBeUsedEndTheStartWithTheFlagsName) {
   for (const auto& [flag, text] : std::vector<std::pair<std::string, std::string>>{
-           {"--tls-cert=/none.pem", "--tls-cert=/none.pem: is no readable PEM certificate"},
-           {"--tls-key=" + client_files_.key, "or not that of the certificate"},
+           {"--tls-cert=/none.pem", "--tls-cert=/none.pem: cannot be read: No such file"},
+           {"--tls-key=" + client_files_.key, "or not that of --tls-cert"},
            {"--tls-client-ca=/none.pem", "--tls-client-ca=/none.pem"}}) {
     const auto server = Start({flag});
     EXPECT_EQ(server->AwaitExit(), 1) << flag;

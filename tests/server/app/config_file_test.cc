@@ -56,7 +56,10 @@ TEST(ConfigTextTest, WhatIsNotOneValueForOneNameIsRefused) {
   EXPECT_THAT(ParseConfigText("f", "threads: 1\nthreads: 2\n"), Refused("f:2"));
   EXPECT_THAT(ParseConfigText("f", "threads: [1, 2]\n"), Refused("threads takes one value"));
   EXPECT_THAT(ParseConfigText("f", "threads: {a: 1}\n"), Refused("threads takes one value"));
-  EXPECT_THAT(ParseConfigText("f", "threads:\n"), Refused("threads takes one value"));
+  EXPECT_THAT(ParseConfigText("f", "threads:\n"),
+              Refused("f:1: threads has no value; give one or remove the line"));
+  EXPECT_THAT(ParseConfigText("f", "threads: 1\n---\nqueues: 1\n"),
+              Refused("a second document begins here"));
   EXPECT_THAT(ParseConfigText("f", "listen: {a: b}\n"), Refused("a value or a list"));
   EXPECT_THAT(ParseConfigText("f", "listen: [[a]]\n"), Refused("plain values"));
   EXPECT_THAT(ParseConfigText("f", "just words\n"), Refused("name: value"));
@@ -70,6 +73,9 @@ TEST(ConfigTextTest, TextThatIsNoYamlIsRefusedWithItsLine) {
         << text;
   }
   EXPECT_THAT(ParseConfigText("f", "threads: 1\n  bad: [\n"), Refused("f:"));
+  EXPECT_THAT(ParseConfigText("f", "a: [\n"), Refused("f:2: not YAML ("));
+  EXPECT_THAT(ParseConfigText("f", "\"\\\x01\""), Refused("; write name: value"));
+  EXPECT_THAT(ParseConfigText("f", std::string(100000, '[')), Refused("not YAML"));
 }
 
 class ConfigFileTest : public ::testing::Test {
@@ -165,9 +171,9 @@ TEST_F(ConfigFileTest, WhatPrintConfigShowsGivesTheSameConfigurationAgain) {
 }
 
 TEST(MistypedVariablesTest, OnlyNamesNearASettingAreReported) {
-  const char* variables[] = {"WINNOW_THREDS=1", "WINNOW_THREADS=1",
-                             "WINNOW_CONFIG=x", "WINNOW_SERVICE_HOST=10.0.0.1",
-                             "PATH=/bin",       "WINNOW_CONFG="};
+  const char* variables[] = {
+      "WINNOW_THREDS=1", "WINNOW_THREADS=1", "WINNOW_CONFIG=x",      "WINNOW_SERVICE_HOST=10.0.0.1",
+      "PATH=/bin",       "WINNOW_CONFG=",    "WINNOW_TARGET=unix:/a"};
   EXPECT_THAT(MistypedVariables(variables),
               ElementsAre("WINNOW_THREDS: did you mean WINNOW_THREADS",
                           "WINNOW_CONFG: did you mean WINNOW_CONFIG"));

@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
+#include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
 namespace {
@@ -26,6 +27,13 @@ using testing::StatusIs;
 
 HttpResponse Echo(const HttpRequest& request, bool exposed) {
   return {.body = absl::StrCat(request.path, exposed ? " exposed" : " local")};
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpServerOptions options,
+                                                  HttpServer::Handler handler) {
+  WINNOW_ASSIGN_OR_RETURN(auto server, HttpServer::Listen(std::move(options)));
+  server->Open(std::move(handler));
+  return server;
 }
 
 int Connect(const std::string& address) {
@@ -59,7 +67,7 @@ std::string Ask(const std::string& address, absl::string_view request) {
 }
 
 TEST(HttpServerTest, ARequestIsAnsweredAndTheConnectionClosed) {
-  const auto server = HttpServer::Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
+  const auto server = Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
   ASSERT_OK(server);
   const std::string answer =
       Ask((*server)->addresses()[0], "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -67,8 +75,19 @@ TEST(HttpServerTest, ARequestIsAnsweredAndTheConnectionClosed) {
   EXPECT_THAT(answer, EndsWith("/a local"));
 }
 
+TEST(HttpServerTest, ARequestBeforeItIsOpenIsAnsweredThen) {
+  auto server = HttpServer::Listen({.listeners = {{"127.0.0.1:0"}}});
+  ASSERT_OK(server);
+  const int fd = Connect((*server)->addresses()[0]);
+  constexpr absl::string_view kRequest = "GET /d HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  ASSERT_EQ(send(fd, kRequest.data(), kRequest.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(kRequest.size()));
+  (*server)->Open(Echo);
+  EXPECT_THAT(ReadAll(fd), EndsWith("/d local"));
+}
+
 TEST(HttpServerTest, ARequestMayArriveByteByByte) {
-  const auto server = HttpServer::Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
+  const auto server = Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
   ASSERT_OK(server);
   const int fd = Connect((*server)->addresses()[0]);
   for (const char byte : absl::string_view("GET /b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")) {
@@ -78,7 +97,7 @@ TEST(HttpServerTest, ARequestMayArriveByteByByte) {
 }
 
 TEST(HttpServerTest, AnotherSitesNameIsRefusedOnLoopback) {
-  const auto server = HttpServer::Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
+  const auto server = Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
   ASSERT_OK(server);
   EXPECT_THAT(Ask((*server)->addresses()[0], "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
               StartsWith("HTTP/1.1 403"));
@@ -86,15 +105,14 @@ TEST(HttpServerTest, AnotherSitesNameIsRefusedOnLoopback) {
 }
 
 TEST(HttpServerTest, AnExposedListenerTellsTheHandlerAndTakesAnyName) {
-  const auto server =
-      HttpServer::Start({.listeners = {{.address = "127.0.0.1:0", .exposed = true}}}, Echo);
+  const auto server = Start({.listeners = {{.address = "127.0.0.1:0", .exposed = true}}}, Echo);
   ASSERT_OK(server);
   EXPECT_THAT(Ask((*server)->addresses()[0], "GET /m HTTP/1.1\r\nHost: pod-7\r\n\r\n"),
               EndsWith("/m exposed"));
 }
 
 TEST(HttpServerTest, WhatIsTooLongOrNoHttpIsRefused) {
-  const auto server = HttpServer::Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
+  const auto server = Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
   ASSERT_OK(server);
   const std::string& address = (*server)->addresses()[0];
   EXPECT_THAT(Ask(address, "\x16\x03\x01 hello\r\n\r\n"), StartsWith("HTTP/1.1 400"));
@@ -103,15 +121,14 @@ TEST(HttpServerTest, WhatIsTooLongOrNoHttpIsRefused) {
 }
 
 TEST(HttpServerTest, AConnectionThatSaysNothingIsClosedInTime) {
-  const auto server = HttpServer::Start(
-      {.listeners = {{"127.0.0.1:0"}}, .request_timeout = absl::Milliseconds(50)}, Echo);
+  const auto server =
+      Start({.listeners = {{"127.0.0.1:0"}}, .request_timeout = absl::Milliseconds(50)}, Echo);
   ASSERT_OK(server);
   EXPECT_EQ(ReadAll(Connect((*server)->addresses()[0])), "");
 }
 
 TEST(HttpServerTest, ConnectionsAboveTheBoundAreClosedAndOthersServed) {
-  const auto server =
-      HttpServer::Start({.listeners = {{"127.0.0.1:0"}}, .max_connections = 2}, Echo);
+  const auto server = Start({.listeners = {{"127.0.0.1:0"}}, .max_connections = 2}, Echo);
   ASSERT_OK(server);
   const std::string& address = (*server)->addresses()[0];
   const int first = Connect(address);
@@ -129,7 +146,7 @@ TEST(HttpServerTest, AUnixSocketIsForUserAndGroupAndGoesWithTheServer) {
   char folder[] = "/tmp/winnow_http_test.XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
   const std::string path = absl::StrCat(folder, "/s");
-  auto server = HttpServer::Start({.listeners = {{"unix:" + path}}}, Echo);
+  auto server = Start({.listeners = {{"unix:" + path}}}, Echo);
   ASSERT_OK(server);
   struct stat status;
   ASSERT_EQ(stat(path.c_str(), &status), 0);
@@ -140,10 +157,12 @@ TEST(HttpServerTest, AUnixSocketIsForUserAndGroupAndGoesWithTheServer) {
 }
 
 TEST(HttpServerTest, AnAddressThatIsTakenIsNamed) {
-  const auto first = HttpServer::Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
+  const auto first = Start({.listeners = {{"127.0.0.1:0"}}}, Echo);
   ASSERT_OK(first);
-  EXPECT_THAT(HttpServer::Start({.listeners = {{(*first)->addresses()[0]}}}, Echo),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot listen on 127.0.0.1:")));
+  EXPECT_THAT(Start({.listeners = {{(*first)->addresses()[0]}}}, Echo),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr(absl::StrCat("--http-listen=", (*first)->addresses()[0],
+                                              ": cannot listen: the port is in use"))));
 }
 
 }  // namespace

@@ -111,9 +111,26 @@ TEST_F(SocketClaimTest, AFileThatIsNoSocketIsLeftAlone) {
   EXPECT_TRUE(Exists());
 }
 
-TEST_F(SocketClaimTest, AMissingFolderIsNamed) {
-  EXPECT_THAT(SocketClaim::Take(folder_ + "/none/s"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/none/s")));
+TEST_F(SocketClaimTest, AFolderThatCannotBeUsedIsNamedWithWhatToDo) {
+  EXPECT_THAT(
+      SocketClaim::Take(folder_ + "/none/s", "--admin-listen"),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               absl::StrCat("--admin-listen=unix:", folder_, "/none/s: the folder ", folder_,
+                            "/none/ does not exist; make it or choose another path")));
+  std::ofstream(path_) << "file";
+  EXPECT_THAT(SocketClaim::Take(path_ + "/s"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/s/ is no folder; ")));
+}
+
+TEST_F(SocketClaimTest, AFolderThatThisUserMayNotWriteIsNamed) {
+  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  // Root may write everywhere.
+  ASSERT_TRUE(geteuid() != 0 || seteuid(65534) == 0);
+  const absl::Status status = SocketClaim::Take(path_).status();
+  ASSERT_EQ(seteuid(getuid()), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0700), 0);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("this user may not write in the folder " + folder_)));
 }
 
 }  // namespace

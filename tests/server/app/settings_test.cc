@@ -19,6 +19,7 @@ TEST(SettingsTest, NamesAreUniqueAndSpeltAsFlags) {
     EXPECT_TRUE(names.insert(setting.name).second) << setting.name;
     for (const char c : setting.name) EXPECT_TRUE((c >= 'a' && c <= 'z') || c == '-') << c;
     EXPECT_FALSE(setting.help.empty()) << setting.name;
+    EXPECT_FALSE(setting.group.empty()) << setting.name;
     EXPECT_EQ(FindSetting(setting.name), &setting);
   }
   EXPECT_EQ(FindSetting("none"), nullptr);
@@ -57,8 +58,11 @@ TEST(NearestNameTest, FewEditsAreAMistakeAndManyAreAnotherWord) {
   const std::vector<std::string> known = {"backend", "threads"};
   EXPECT_EQ(NearestName("bakend", known), "backend");
   EXPECT_EQ(NearestName("thread", known), "threads");
+  EXPECT_EQ(NearestName("thraeds", known), "threads");
+  EXPECT_EQ(NearestName("back", known), "backend");
   EXPECT_EQ(NearestName("xyzzyxyzzy", known), "");
   EXPECT_EQ(NearestName("", {}), "");
+  EXPECT_EQ(NearestName(std::string(100000, 'x'), known), "");
 }
 
 }  // namespace
