@@ -8,25 +8,26 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "tests/testing/forwarding_device.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::testing {
 namespace {
 
-class DiscreteDevice final : public Device {
+class DiscreteDevice final : public ForwardingDevice {
  public:
   DiscreteDevice(int64_t workspace_bytes, bool reads_pinned)
-      : cpu_(*OpenCpuDevice({.threads = 1})),
+      : ForwardingDevice(*OpenCpuDevice({.threads = 1})),
         workspace_bytes_(workspace_bytes),
         reads_pinned_(reads_pinned) {
-    info_ = cpu_->info();
+    info_ = ForwardingDevice::info();
     info_.kind = "discrete";
     info_.host_memory = false;
   }
 
   const DeviceInfo& info() const override { return info_; }
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(MemoryKind kind, int64_t bytes) override {
-    WINNOW_ASSIGN_OR_RETURN(auto memory, cpu_->Allocate(kind, bytes));
+    WINNOW_ASSIGN_OR_RETURN(auto memory, ForwardingDevice::Allocate(kind, bytes));
     std::memset(memory->data(), 0xa5, bytes);
     if (kind == MemoryKind::kDevice || reads_pinned_) {
       absl::MutexLock lock(&mu_);
@@ -34,21 +35,6 @@ class DiscreteDevice final : public Device {
     }
     return memory;
   }
-  absl::StatusOr<std::unique_ptr<Stream>> CreateStream(StreamPriority priority) override {
-    return cpu_->CreateStream(priority);
-  }
-  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override { return cpu_->CreateEvent(); }
-  absl::Status Copy(Stream& stream, void* to, const void* from, int64_t bytes) override {
-    return cpu_->Copy(stream, to, from, bytes);
-  }
-  absl::Status CopyRows(Stream& stream, void* to, int64_t to_pitch, const void* from,
-                        int64_t from_pitch, int64_t width, int64_t height) override {
-    return cpu_->CopyRows(stream, to, to_pitch, from, from_pitch, width, height);
-  }
-  absl::Status Fill(Stream& stream, void* to, int value, int64_t bytes) override {
-    return cpu_->Fill(stream, to, value, bytes);
-  }
-  absl::Status Healthy() override { return cpu_->Healthy(); }
   int64_t TopKWorkspaceBytes(const TopKParams&, absl::Span<const TopKSegment>) const override {
     return workspace_bytes_;
   }
@@ -66,14 +52,14 @@ class DiscreteDevice final : public Device {
           CheckOwn({s.scores, s.lengths, s.row_starts, s.index_offsets, s.pages.page_table,
                     s.pages.page_table_rows, s.indices, s.slots, s.values, s.plan, s.report}));
     }
-    return cpu_->TopK(stream, params, segments, workspace);
+    return ForwardingDevice::TopK(stream, params, segments, workspace);
   }
   absl::Status BlockAmax(Stream& stream, const BlockAmaxParams& params,
                          absl::Span<const BlockAmaxSegment> segments) override {
     for (const BlockAmaxSegment& s : segments) {
       WINNOW_RETURN_IF_ERROR(CheckOwn({s.scores, s.lengths, s.keys, s.block_counts, s.report}));
     }
-    return cpu_->BlockAmax(stream, params, segments);
+    return ForwardingDevice::BlockAmax(stream, params, segments);
   }
   absl::Status SortCandidateBlocks(Stream& stream, const SortBlocksParams& params,
                                    absl::Span<const SortBlocksSegment> segments) override {
@@ -82,7 +68,7 @@ class DiscreteDevice final : public Device {
           CheckOwn({s.blocks, s.lengths, s.pages.page_table, s.pages.page_table_rows, s.out_blocks,
                     s.block_slots, s.candidate_lengths, s.report}));
     }
-    return cpu_->SortCandidateBlocks(stream, params, segments);
+    return ForwardingDevice::SortCandidateBlocks(stream, params, segments);
   }
   absl::Status PublishCandidates(Stream& stream, const PublishParams& params,
                                  absl::Span<const PublishSegment> segments,
@@ -93,19 +79,12 @@ class DiscreteDevice final : public Device {
           CheckOwn({s.scores, s.lengths, s.pages.page_table, s.pages.page_table_rows, s.slots,
                     s.indices, s.blocks, s.block_slots, s.candidate_lengths, s.report}));
     }
-    return cpu_->PublishCandidates(stream, params, segments, workspace);
+    return ForwardingDevice::PublishCandidates(stream, params, segments, workspace);
   }
   absl::Status PlanTopK(Stream& stream, const PlanParams& params, const int32_t* lengths,
                         int32_t rows, std::byte* plan) override {
     WINNOW_RETURN_IF_ERROR(CheckOwn({lengths, plan}));
-    return cpu_->PlanTopK(stream, params, lengths, rows, plan);
-  }
-  absl::Status HostPlan(const PlanParams& params, const int32_t* lengths, int32_t rows,
-                        std::byte* plan) const override {
-    return cpu_->HostPlan(params, lengths, rows, plan);
-  }
-  absl::StatusOr<int32_t> ProbeOccupancy(int32_t size, int32_t blocks) override {
-    return cpu_->ProbeOccupancy(size, blocks);
+    return ForwardingDevice::PlanTopK(stream, params, lengths, rows, plan);
   }
 
  private:
@@ -136,7 +115,6 @@ class DiscreteDevice final : public Device {
     return absl::OkStatus();
   }
 
-  const std::unique_ptr<Device> cpu_;
   const int64_t workspace_bytes_;
   const bool reads_pinned_;
   DeviceInfo info_;
