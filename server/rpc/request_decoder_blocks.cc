@@ -73,26 +73,12 @@ absl::Status DecodeSortBlocksStep(RequestScope& scope, const v1::SortCandidateBl
 
 absl::StatusOr<WorkItem> DecodeBlockAmax(const v1::BlockAmaxRequest& request,
                                          const DecodeLimits& limits, RequestResources* resources) {
-  if (!request.has_step()) return MissingField("step", "the request is nothing else");
-  RequestScope scope(limits, RequestKind::kUnary, resources);
-  BlockAmaxStep step;
-  const absl::Status status = DecodeBlockAmaxStep(scope, request.step(), step);
-  if (!status.ok()) return WithFieldPrefix("step.", status);
-  WorkItem item;
-  item.steps.emplace_back(std::move(step));
-  return item;
+  return DecodeOnlyStep(request, limits, resources, DecodeBlockAmaxStep);
 }
 
 absl::StatusOr<WorkItem> DecodeSortBlocks(const v1::SortCandidateBlocksRequest& request,
                                           const DecodeLimits& limits, RequestResources* resources) {
-  if (!request.has_step()) return MissingField("step", "the request is nothing else");
-  RequestScope scope(limits, RequestKind::kUnary, resources);
-  SortBlocksStep step;
-  const absl::Status status = DecodeSortBlocksStep(scope, request.step(), step);
-  if (!status.ok()) return WithFieldPrefix("step.", status);
-  WorkItem item;
-  item.steps.emplace_back(std::move(step));
-  return item;
+  return DecodeOnlyStep(request, limits, resources, DecodeSortBlocksStep);
 }
 
 }  // namespace winnow::server

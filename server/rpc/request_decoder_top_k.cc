@@ -56,13 +56,8 @@ absl::Status DecodeTopKStep(RequestScope& scope, const v1::TopKStep& step, TopKS
 
 absl::StatusOr<WorkItem> DecodeTopK(const v1::TopKRequest& request, const DecodeLimits& limits,
                                     RequestResources* resources) {
-  if (!request.has_step()) return MissingField("step", "the request is nothing else");
-  RequestScope scope(limits, RequestKind::kUnary, resources);
-  TopKStep step;
-  const absl::Status status = DecodeTopKStep(scope, request.step(), step);
-  if (!status.ok()) return WithFieldPrefix("step.", status);
-  WorkItem item;
-  item.steps.emplace_back(std::move(step));
+  WINNOW_ASSIGN_OR_RETURN(WorkItem item,
+                          DecodeOnlyStep(request, limits, resources, DecodeTopKStep));
   if (request.has_ordering()) {
     WINNOW_RETURN_IF_ERROR(DecodeOrdering(request.ordering(), limits, resources, item.ordering));
   }

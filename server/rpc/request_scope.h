@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/backend/work.h"
 #include "server/rpc/request_decoder.h"
@@ -110,6 +112,22 @@ absl::Status DecodeBlockAmaxStep(RequestScope& scope, const v1::BlockAmaxStep& s
                                  BlockAmaxStep& decoded);
 absl::Status DecodeSortBlocksStep(RequestScope& scope, const v1::SortCandidateBlocksStep& step,
                                   SortBlocksStep& decoded);
+
+// The item of a request that is one step, decoded by one of the functions above.
+template <typename Decoded, typename Request, typename Message>
+absl::StatusOr<WorkItem> DecodeOnlyStep(const Request& request, const DecodeLimits& limits,
+                                        RequestResources* resources,
+                                        absl::Status (*decode)(RequestScope&, const Message&,
+                                                               Decoded&)) {
+  if (!request.has_step()) return MissingField("step", "the request is nothing else");
+  RequestScope scope(limits, RequestKind::kUnary, resources);
+  Decoded step;
+  const absl::Status status = decode(scope, request.step(), step);
+  if (!status.ok()) return WithFieldPrefix("step.", status);
+  WorkItem item;
+  item.steps.emplace_back(std::move(step));
+  return item;
+}
 
 // A message field that may be absent, as a pointer.
 #define WINNOW_OPTIONAL_FIELD(message, field) \
