@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hwy/cache_control.h"
+#include "winnow/kernels/time_slice.h"
 
 namespace winnow::cpu {
 namespace {
@@ -59,6 +60,7 @@ void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
 }
 
 void WorkerPool::WorkerLoop() {
+  AskForLongTimeSlices();
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     has_work_.wait(lock, [this] { return closing_ || !jobs_.empty(); });

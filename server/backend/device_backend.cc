@@ -7,6 +7,7 @@
 #include "server/base/checked_math.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
+#include "winnow/kernels/time_slice.h"
 
 namespace winnow::server {
 namespace {
@@ -76,8 +77,21 @@ absl::Status DeviceBackend::Open(const DeviceBackendOptions& options) {
     executors_.push_back(std::move(executor));
   }
   for (const auto& executor : executors_) {
-    slots_.emplace_back([this, &executor = *executor] { RunSlot(executor); });
+    slots_.emplace_back([this, &executor = *executor] { RunSlot(executor, waiting_, launched_); });
   }
+  return OpenBulkSlot();
+}
+
+// Bulk work on a thread of its own, so that all others go before it when they wake. Where another
+// device computes there is nothing to gain.
+absl::Status DeviceBackend::OpenBulkSlot() {
+  if (!info_.device.host_memory) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(bulk_executor_,
+                          LaunchExecutor::Create(device_.get(), staging_.get(), pinned_.get()));
+  slots_.emplace_back([this] {
+    AskForLongTimeSlices();
+    RunSlot(*bulk_executor_, bulk_waiting_, bulk_launched_);
+  });
   return absl::OkStatus();
 }
 
@@ -86,6 +100,7 @@ DeviceBackend::~DeviceBackend() {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
     launched_.SignalAll();
+    bulk_launched_.SignalAll();
   }
   for (std::thread& slot : slots_) slot.join();
 }
@@ -96,6 +111,12 @@ void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
   Launched launched{std::move(batch), std::move(done)};
   // Alone in flight, so that the inline executor is free and no memory is waited for.
   if (++in_flight_ == 1 && small) return Run(*inline_executor_, std::move(launched));
+  if (bulk_executor_ != nullptr && !launched.batch->high_priority && !bulk_slot_taken_) {
+    bulk_slot_taken_ = true;
+    bulk_waiting_.push_back(std::move(launched));
+    bulk_launched_.Signal();
+    return;
+  }
   waiting_.push_back(std::move(launched));
   launched_.Signal();
 }
@@ -106,6 +127,8 @@ void DeviceBackend::Run(LaunchExecutor& executor, Launched launched) {
   mu_.Lock();
   // Before the callback, so that its stats hold the work that it is told of.
   Count(counts);
+  // The callback may launch the next one.
+  if (&executor == bulk_executor_.get()) bulk_slot_taken_ = false;
   mu_.Unlock();
   std::move(launched.done)(std::move(launched.batch));
   launched.done = nullptr;
@@ -113,13 +136,14 @@ void DeviceBackend::Run(LaunchExecutor& executor, Launched launched) {
   if (--in_flight_ == 0) idle_.SignalAll();
 }
 
-void DeviceBackend::RunSlot(LaunchExecutor& executor) {
+void DeviceBackend::RunSlot(LaunchExecutor& executor, std::deque<Launched>& waiting,
+                            absl::CondVar& launched) {
   absl::MutexLock lock(&mu_);
   while (true) {
-    while (waiting_.empty() && !stopping_) launched_.Wait(&mu_);
-    if (waiting_.empty()) return;
-    Launched next = std::move(waiting_.front());
-    waiting_.pop_front();
+    while (waiting.empty() && !stopping_) launched.Wait(&mu_);
+    if (waiting.empty()) return;
+    Launched next = std::move(waiting.front());
+    waiting.pop_front();
     Run(executor, std::move(next));
   }
 }

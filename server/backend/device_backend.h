@@ -58,7 +58,9 @@ class DeviceBackend final : public Backend {
 
   explicit DeviceBackend(std::unique_ptr<Device> device);
   absl::Status Open(const DeviceBackendOptions& options);
-  void RunSlot(LaunchExecutor& executor);
+  absl::Status OpenBulkSlot();
+  // `waiting` is guarded by mu_.
+  void RunSlot(LaunchExecutor& executor, std::deque<Launched>& waiting, absl::CondVar& launched);
   // Executes and calls back, without the lock.
   void Run(LaunchExecutor& executor, Launched launched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Count(const LaunchCounts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -74,12 +76,18 @@ class DeviceBackend final : public Backend {
 
   mutable absl::Mutex mu_;
   std::deque<Launched> waiting_ ABSL_GUARDED_BY(mu_);
+  // Of the bulk slot: one at most, the others go to the slots that take any.
+  std::deque<Launched> bulk_waiting_ ABSL_GUARDED_BY(mu_);
+  bool bulk_slot_taken_ ABSL_GUARDED_BY(mu_) = false;
   int64_t in_flight_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   BackendStats stats_ ABSL_GUARDED_BY(mu_);
-  absl::CondVar launched_, idle_;
+  absl::CondVar launched_, bulk_launched_, idle_;
   std::unique_ptr<LaunchExecutor> inline_executor_;  // of the batch that is alone in flight
   std::vector<std::unique_ptr<LaunchExecutor>> executors_;
+  // Of a device that works in host memory, for bulk work; else null. Beside the launch slots, which
+  // bound what is in flight.
+  std::unique_ptr<LaunchExecutor> bulk_executor_;
   std::vector<std::thread> slots_;
 };
 

@@ -4,6 +4,7 @@
 #ifndef WINNOW_SERVER_RPC_SERVER_QUEUE_H_
 #define WINNOW_SERVER_RPC_SERVER_QUEUE_H_
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -43,7 +44,8 @@ struct ServerQueue {
 
   // Of the polling thread.
   std::vector<QueueIdler*> idlers;
-  bool spins = false;  // the last event came soon
+  bool spins = false;                                   // the last event came soon
+  std::chrono::steady_clock::time_point crowded_until;  // others want the core
 
  private:
   using Status = grpc::CompletionQueue::NextStatus;
