@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -154,7 +155,7 @@ absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
   }
   WINNOW_RETURN_IF_ERROR(finished_->Wait());
   WINNOW_ASSIGN_OR_RETURN(const double micros, finished_->MicrosSince(*started_));
-  run.device_time = absl::Microseconds(micros);
+  run.device_time = absl::Nanoseconds(std::llround(micros * 1000));
   // A device that works on host memory has done its work while it was "enqueued".
   if (pinned_ == nullptr) run.launch_time -= std::min(run.launch_time, run.device_time);
   launch.CopyOut();

@@ -23,6 +23,10 @@ constexpr TaskId kBeingSubmitted = 0;
 // A message that comes sooner after an answer was there already: no client can react as quickly.
 constexpr absl::Duration kPipelineGap = absl::Microseconds(5);
 
+// Answers are held no longer after the first of them: many times what a write costs, and what a
+// client takes to send as many commands again.
+constexpr absl::Duration kMaxHold = absl::Microseconds(40);
+
 }  // namespace
 
 struct ExecuteStream::Command {
@@ -46,9 +50,9 @@ void ExecuteStream::OnArrived() {
 
 void ExecuteStream::OnRead(bool ok) {
   if (ok) {
-    const absl::Time now = environment_.clock->Now();
+    arrival_time_ = environment_.clock->Now();
     absl::MutexLock lock(&mu_);
-    pipelined_ = writing_ || held_ || now - last_answer_time_ < kPipelineGap;
+    pipelined_ = writing_ || held_ || arrival_time_ - last_answer_time_ < kPipelineGap;
   }
   if (!ok || static_cast<int64_t>(message_.Length()) <= kMaxQuickBytes) {
     handling_message_ = true;
@@ -76,7 +80,7 @@ void ExecuteStream::HandleRead(bool ok) {
 
 absl::Status ExecuteStream::OnMessage() {
   auto command = std::make_shared<Command>();
-  command->arrival_time = environment_.clock->Now();
+  command->arrival_time = arrival_time_;
   WINNOW_RETURN_IF_ERROR(ParseMessage(
       message_, environment_.limits.max_inline_bytes + kMessageOverheadBytes, *command->request));
   const v1::ExecuteStreamRequest& message = *command->request;
@@ -243,8 +247,10 @@ bool ExecuteStream::MayRead() const {
 }
 
 bool ExecuteStream::MayHold() {
-  const bool more_may_come =
-      pipelined_ && (reading_ || MayRead()) && answers_.size() < kMaxHeldAnswers;
+  if (answers_.size() == 1) first_held_time_ = last_answer_time_;
+  const bool more_may_come = pipelined_ && (reading_ || MayRead()) &&
+                             answers_.size() < kMaxHeldAnswers &&
+                             last_answer_time_ - first_held_time_ < kMaxHold;
   if (!more_may_come || !queue_.IsPollingThread()) return false;
   if (!held_) {
     held_ = true;

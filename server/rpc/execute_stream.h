@@ -88,6 +88,7 @@ class ExecuteStream final : public StreamCall, private QueueIdler {
   // Of whoever handles a message.
   bool opened_ = false;
   std::string lease_id_;
+  absl::Time arrival_time_;  // of the message
   // Of the queue's thread.
   bool handling_message_ = false;  // HandleRead goes on when the message has been handled
   bool held_ = false;              // waits for OnQueueEmpty
@@ -100,6 +101,7 @@ class ExecuteStream final : public StreamCall, private QueueIdler {
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   size_t to_send_ ABSL_GUARDED_BY(mu_) = 0;  // answers that leave with the write in flight
   absl::Time last_answer_time_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  absl::Time first_held_time_ ABSL_GUARDED_BY(mu_);  // of the answers that are held
   bool pipelined_ ABSL_GUARDED_BY(mu_) =
       false;  // the last command was there before its client had the answer to the one before
   bool no_more_reads_ ABSL_GUARDED_BY(mu_) = false;  // half-closed, broken or over

@@ -48,8 +48,11 @@ void EncodeSingle(WorkItem& item, Response& response) {
 }  // namespace
 
 void EncodeDuration(absl::Duration duration, google::protobuf::Duration& encoded) {
-  encoded.set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &duration));
-  encoded.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+  // Saturates after 292 years.
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t nanos = absl::ToInt64Nanoseconds(duration);
+  encoded.set_seconds(nanos / kSecond);
+  encoded.set_nanos(static_cast<int32_t>(nanos % kSecond));
 }
 
 void EncodeRoutes(const int32_t* route_rows, v1::RouteCounts& encoded) {
