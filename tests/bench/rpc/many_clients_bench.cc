@@ -129,13 +129,14 @@ int Run(const char* self, int rounds, int64_t requests) {
   ServerProcess server;
   if (!server.running()) BenchFails("the server does not start: " + server.log());
   Random random(1);
-  SharedClient all(server, kClients, kColumns, random);
+  const auto connect = [&server] { return server.Connect(server.unix_target()); };
+  SharedClient all(connect(), kClients, kColumns, random);
   std::vector<std::unique_ptr<SharedClient>> clients;
   std::vector<std::unique_ptr<v1::IndexerService::Stub>> stubs;
   Burst client_burst, whole_burst, echo_burst;
   whole_burst.Add(all.indexer(), all.TopK(kK));
   for (int32_t client = 0; client < kClients; ++client) {
-    clients.push_back(std::make_unique<SharedClient>(server, 1, kColumns, random));
+    clients.push_back(std::make_unique<SharedClient>(connect(), 1, kColumns, random));
     std::memcpy(clients.back()->scores(), all.scores() + int64_t{client} * kColumns, kColumns * 4);
     client_burst.Add(clients.back()->indexer(), clients.back()->TopK(kK));
     stubs.push_back(v1::IndexerService::NewStub(server.Connect(echo_target)));

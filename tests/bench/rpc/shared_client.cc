@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <utility>
 #include <vector>
 
 #include "server/resources/shared_memory.h"
@@ -10,24 +11,23 @@
 #include "tests/testing/requests.h"
 
 namespace winnow::testing {
-SharedClient::SharedClient(const ServerProcess& server, int32_t rows, int32_t columns,
+
+SharedClient::SharedClient(std::shared_ptr<grpc::Channel> channel, int32_t rows, int32_t columns,
                            Random& random)
     : rows_(rows),
       columns_(columns),
-      session_(std::make_unique<LeaseSession>(server.Connect(server.unix_target()),
-                                              v1::OpenLeaseRequest())) {
+      session_(std::make_unique<LeaseSession>(std::move(channel), v1::OpenLeaseRequest())) {
   if (!session_->opened()) BenchFails("no lease");
-  const int64_t bytes = int64_t{rows} * columns * 4;
   const server::UniqueFd memory(memfd_create("scores", MFD_CLOEXEC));
-  if (ftruncate(memory.get(), bytes) != 0) BenchFails("no shared memory");
+  if (ftruncate(memory.get(), bytes()) != 0) BenchFails("no shared memory");
   scores_ = static_cast<float*>(
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
+      mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));
   for (int64_t i = 0; i < int64_t{rows} * columns; ++i) scores_[i] = random.Normal();
-  const grpc::Status status = session_->Import(memory.get(), bytes, /*read_only=*/true, buffer_);
+  const grpc::Status status = session_->Import(memory.get(), bytes(), /*read_only=*/false, buffer_);
   if (!status.ok()) BenchFails("no import: " + status.error_message());
 }
 
-SharedClient::~SharedClient() { munmap(scores_, int64_t{rows_} * columns_ * 4); }
+SharedClient::~SharedClient() { munmap(scores_, bytes()); }
 
 v1::TopKRequest SharedClient::TopK(int32_t k) const {
   v1::TopKRequest request;
@@ -38,6 +38,12 @@ v1::TopKRequest SharedClient::TopK(int32_t k) const {
   step.set_k(k);
   step.set_deterministic(true);
   WantInline(step.mutable_indices());
+  return request;
+}
+
+v1::TopKRequest SharedClient::TopKInPlace(int32_t k) const {
+  v1::TopKRequest request = TopK(k);
+  *request.mutable_step()->mutable_indices() = BufferTarget(buffer_, score_bytes());
   return request;
 }
 
