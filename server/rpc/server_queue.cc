@@ -17,12 +17,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kShortWait(100);
 constexpr std::chrono::microseconds kSpinTime(50);
 
-// A thread that looked for an event and lost its core meanwhile has used up its share of the core
-// for nothing, and waits for its turn when the event is there. One that sleeps goes first when it
-// wakes. So it sleeps at once for some time after two looks that lay so far apart.
-constexpr std::chrono::microseconds kLostCore(100);
-constexpr std::chrono::milliseconds kCrowdedTime(50);
-
 thread_local const ServerQueue* polled_here = nullptr;
 
 }  // namespace
@@ -53,12 +47,9 @@ ServerQueue::Status ServerQueue::Look(Event& event) {
 
 ServerQueue::Status ServerQueue::Await(Event& event) {
   const auto begin = SteadyClock::now();
-  auto now = begin;
-  while (spins && now - begin < kSpinTime && now >= crowded_until) {
+  while (spins && SteadyClock::now() - begin < kSpinTime) {
     const Status status = Look(event);
     if (status != grpc::CompletionQueue::TIMEOUT) return status;
-    const auto last = std::exchange(now, SteadyClock::now());
-    if (now - last > kLostCore) crowded_until = now + kCrowdedTime;
   }
   void* tag = nullptr;
   if (!queue->Next(&tag, &event.ok)) return grpc::CompletionQueue::SHUTDOWN;

@@ -4,7 +4,6 @@
 #ifndef WINNOW_SERVER_RPC_SERVER_QUEUE_H_
 #define WINNOW_SERVER_RPC_SERVER_QUEUE_H_
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -44,8 +43,7 @@ struct ServerQueue {
 
   // Of the polling thread.
   std::vector<QueueIdler*> idlers;
-  bool spins = false;                                   // the last event came soon
-  std::chrono::steady_clock::time_point crowded_until;  // others want the core
+  bool spins = false;  // the last event came soon
 
  private:
   using Status = grpc::CompletionQueue::NextStatus;
