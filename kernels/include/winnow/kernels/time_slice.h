@@ -5,10 +5,10 @@
 
 namespace winnow {
 
-// Asks for long time slices for the calling thread, from now on, and for threads that it starts: for
-// threads that compute for milliseconds. Linux from 6.12 on lets a thread that wakes go before one
-// whose slice is longer. Each keeps its share of the processors, but who has little to do, a client
-// that gets its answer say, does not wait for the end of a slice.
+// Asks for long time slices for the calling thread, from now on, and for threads that it starts:
+// for threads that compute for milliseconds. Linux from 6.12 on lets a thread that wakes go before
+// one whose slice is longer. Each keeps its share of the processors, but who has little to do, a
+// client that gets its answer say, does not wait for the end of a slice.
 //
 // False, and nothing changes, where the kernel knows no slices or refuses, and for a thread that
 // has another policy than the default one. Thread safety: safe to call from several threads.
