@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What a change must pass before review: format, proto lint, layers, warnings-free build, clang-tidy, tests.
-#   deploy/scripts/check.sh         clang-tidy looks at what differs from the main branch
-#   deploy/scripts/check.sh --all   clang-tidy looks at everything
+#   deploy/scripts/check.sh           clang-tidy looks at what differs from the main branch
+#   deploy/scripts/check.sh --all     clang-tidy looks at everything
+#   deploy/scripts/check.sh PATH...   clang-tidy looks at these folders or files
 # A step whose tool cannot be had is named in the last lines and does not fail the check.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

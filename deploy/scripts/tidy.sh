@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Runs clang-tidy 14 on the C++ sources that differ from the main branch, or on all of them with --all.
+# Runs clang-tidy 14 on C++ sources.
+#   deploy/scripts/tidy.sh            those that differ from the main branch, or include a header that does
+#   deploy/scripts/tidy.sh PATH...    those in these folders, or these files
+#   deploy/scripts/tidy.sh --all      all of them, which takes long
 # Needs a configured build/dev (its generated headers too): check.sh builds it first.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -20,17 +23,36 @@ if [[ ! -f build/dev/compile_commands.json ]]; then
   exit 1
 fi
 
-if [[ "${1:-}" == --all ]]; then
-  mapfile -t files < <(git ls-files '*.cc')
-else
+changed() {
+  local base
   base=$(git merge-base HEAD "${WINNOW_BASE_BRANCH:-main}")
-  mapfile -t files < <({ git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } |
-    grep '\.cc$' | sort -u)
-fi
+  { git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | sort -u
+}
+
+# The sources among the names on standard input, and those that include a header among them.
+sources() {
+  local name
+  while read -r name; do
+    case $name in
+      *.cc) echo "$name" ;;
+      *.h) git grep -l -F "#include \"$name\"" -- '*.cc' || true ;;
+    esac
+  done | sort -u
+}
+
+case ${1:-} in
+  --all) names=$(git ls-files '*.cc') ;;
+  '') names=$(changed | sources) ;;
+  *)
+    names=$(git ls-files --error-unmatch -- "$@")
+    names=$(grep '\.cc$' <<<"$names" || true)
+    ;;
+esac
+mapfile -t files <<<"$names"
 # Only what this build compiles: another backend's sources have no compile command.
 known=()
 for file in "${files[@]}"; do
-  if grep -qF "\"file\": \"$PWD/$file\"" build/dev/compile_commands.json; then
+  if [[ -n $file ]] && grep -qF "\"file\": \"$PWD/$file\"" build/dev/compile_commands.json; then
     known+=("$file")
   fi
 done
