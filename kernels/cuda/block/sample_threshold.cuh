@@ -10,31 +10,12 @@
 
 #include "kernels/cuda/block/rank_bracket.cuh"
 #include "kernels/cuda/primitives/ordered_key.cuh"
+#include "kernels/cuda/primitives/sample_places.h"
 #include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/vector_load.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
 
 namespace winnow::cuda {
-
-// Keys that each thread samples.
-inline constexpr int kSampleKeys = 8;
-
-__device__ __forceinline__ uint32_t HashOf(uint32_t value) {
-  value ^= value >> 16;
-  value *= 0x85ebca6bu;
-  value ^= value >> 13;
-  value *= 0xc2b2ae35u;
-  return value ^ (value >> 16);
-}
-
-// Vector sampled in stratum `stratum` of `strata`: a hashed place inside it, so that no period of
-// the data can hide from the sample.
-__device__ __forceinline__ int32_t SampledVector(uint32_t stratum, uint32_t strata,
-                                                 uint32_t vectors) {
-  const uint32_t begin = stratum * vectors / strata;
-  const uint32_t end = (stratum + 1) * vectors / strata;
-  return static_cast<int32_t>(begin + __umulhi(HashOf(stratum + 1), end - begin));
-}
 
 // Sample rank whose key leaves at least k of `length` scores except about once in 100,000 rows of
 // independent scores: 4.5 standard deviations above the members of the top k expected in the

@@ -15,6 +15,7 @@
 #include "kernels/cuda/block/scan_row.cuh"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
 #include "kernels/cuda/primitives/kernel_parameters.cuh"
+#include "kernels/cuda/primitives/sample_places.h"
 #include "kernels/cuda/primitives/shared_memory.cuh"
 
 namespace winnow::cuda {
@@ -30,30 +31,25 @@ template <typename Score, typename Shape>
 __device__ __forceinline__ uint32_t RegisterThreshold(ScanShared<Shape>& shared,
                                                       const Tile<Shape>& tile, int32_t length,
                                                       uint32_t k) {
-  constexpr int kSamples = 2;
   constexpr int kScores = Shape::kLoads * Score::kPerVector;  // of a thread
-  constexpr int kChoices = kScores / kSamples < 4 ? kScores / kSamples : 4;
-  // A hashed choice among a few places of the thread, so that no period of the data can hide.
+  constexpr int kChoices = RegisterChoices(kScores);
   const uint32_t hash = HashOf(ThreadIndex());
-  uint32_t keys[kSamples];
+  uint32_t keys[kRegisterSamples];
 #pragma unroll
-  for (int sample = 0; sample < kSamples; ++sample) {
-    const int choice = static_cast<int>(hash >> (8 * sample)) & (kChoices - 1);
+  for (int sample = 0; sample < kRegisterSamples; ++sample) {
+    const int choice = RegisterChoice(hash, sample, kChoices);
     uint32_t bits = 0;
 #pragma unroll
     for (int i = 0; i < kChoices; ++i) {
-      // Choices lie in different vectors and at different elements where there are several.
-      const int index = sample * kScores / kSamples + i * (kScores / kSamples / kChoices);
-      const int vector = index / Score::kPerVector;
-      const int element = (index + i + sample) % Score::kPerVector;
-      const uint32_t here = Score::Element(tile.vectors[vector].words, element);
+      const RegisterPlace place = RegisterPlaceOf(sample, i, kScores, Score::kPerVector);
+      const uint32_t here = Score::Element(tile.vectors[place.vector].words, place.element);
       bits = choice == i ? here : bits;
     }
     keys[sample] = Score::Key(bits);
   }
   // Each score is sampled with the same probability, however many of the registers are in the row.
   constexpr int32_t kHeld = Shape::kThreads * kScores;
-  const uint32_t rank = SampleRank(k, kSamples * Shape::kThreads, max(length, kHeld));
+  const uint32_t rank = SampleRank(k, kRegisterSamples * Shape::kThreads, max(length, kHeld));
   return max(KeyOfSampleRank(shared.select.histogram, keys, rank), Score::kNegativeInfinityKey);
 }
 
