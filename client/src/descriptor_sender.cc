@@ -15,6 +15,7 @@
 #include "client/src/unique_descriptor.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
+#include "winnow/v1/error_detail.pb.h"
 
 namespace winnow::client {
 namespace {
@@ -31,22 +32,28 @@ absl::Status Distrust(absl::string_view folder, absl::string_view why) {
                    {.reason = ErrorReason::kPermissionDenied, .field = "descriptor_socket_path"});
 }
 
+absl::StatusCode CodeOf(ErrorReason reason) {
+  switch (reason) {
+    case ErrorReason::kLeaseNotFound:
+      return absl::StatusCode::kNotFound;
+    case ErrorReason::kPermissionDenied:
+      return absl::StatusCode::kPermissionDenied;
+    default:
+      return absl::StatusCode::kFailedPrecondition;
+  }
+}
+
 // The server's "REASON message"; reasons that this build does not know keep the message.
 absl::Status Refusal(absl::string_view text) {
   const size_t space = text.find(' ');
-  const absl::string_view reason_name = text.substr(0, space);
-  for (int number = 1; number <= static_cast<int>(ErrorReason::kMessageMalformed); ++number) {
-    const auto reason = static_cast<ErrorReason>(number);
-    if (Name(reason) != reason_name) continue;
-    const auto code = reason == ErrorReason::kLeaseNotFound ? absl::StatusCode::kNotFound
-                      : reason == ErrorReason::kPermissionDenied
-                          ? absl::StatusCode::kPermissionDenied
-                          : absl::StatusCode::kFailedPrecondition;
-    return MakeError(code, space == absl::string_view::npos ? text : text.substr(space + 1),
-                     {.reason = reason, .field = "descriptor"});
+  v1::ErrorReason number;
+  if (!v1::ErrorReason_Parse(absl::StrCat("ERROR_REASON_", text.substr(0, space)), &number)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the server refused the descriptor: ", text.substr(0, 200)));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the server refused the descriptor: ", text.substr(0, 200)));
+  const auto reason = static_cast<ErrorReason>(number);
+  return MakeError(CodeOf(reason), space == absl::string_view::npos ? text : text.substr(space + 1),
+                   {.reason = reason, .field = "descriptor"});
 }
 
 absl::Status SendOnce(int connection, absl::string_view bytes, int descriptor) {

@@ -3,19 +3,28 @@
 #include "winnow/client/shared_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/src/descriptor_sender.h"
+#include "client/src/unique_descriptor.h"
 #include "tests/testing/status_matchers.h"
+#include "winnow/v1/error_detail.pb.h"
 
 namespace winnow::client {
 namespace {
 
+using ::testing::HasSubstr;
 using ::winnow::testing::FailsWith;
 using ::winnow::testing::StatusIs;
 
@@ -79,6 +88,59 @@ TEST_F(FolderTest, ASocketThatIsNotThereIsUnavailable) {
   EXPECT_TRUE(absl::IsUnavailable(CheckSocketFolder(folder_ + "/gone/x.fd", getuid())));
   EXPECT_THAT(SendDescriptor("", "", 0, absl::Seconds(1)).status(),
               FailsWith(ErrorReason::kNotInBuild, "descriptor_socket_path"));
+}
+
+// A descriptor socket that gives each of `answers` to one sender.
+class AnsweringSocket {
+ public:
+  AnsweringSocket(const std::string& path, std::vector<std::string> answers)
+      : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(socket_.get(), 1), 0);
+    thread_ = std::thread([this, answers = std::move(answers)] {
+      for (const std::string& answer : answers) {
+        const UniqueDescriptor peer(accept(socket_.get(), nullptr, nullptr));
+        char request[64];
+        EXPECT_GT(recv(peer.get(), request, sizeof(request), 0), 0);
+        EXPECT_EQ(send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(answer.size()));
+      }
+    });
+  }
+  ~AnsweringSocket() { thread_.join(); }
+
+ private:
+  const UniqueDescriptor socket_;
+  std::thread thread_;
+};
+
+TEST_F(FolderTest, EveryReasonOfTheContractArrives) {
+  const std::string path = folder_ + "/x.fd";
+  const auto* contract = v1::ErrorReason_descriptor();
+  std::vector<std::string> answers;
+  for (int i = 0; i < contract->value_count(); ++i) {
+    const absl::string_view name = absl::StripPrefix(contract->value(i)->name(), "ERROR_REASON_");
+    answers.push_back(absl::StrCat("E", name, " because of it"));
+  }
+  answers.push_back("ENO_SUCH_REASON because of it");
+  {
+    const AnsweringSocket server(path, answers);
+    const auto refusal = [&] {
+      return SendDescriptor(path, std::string(32, '0'), 0, absl::Seconds(30)).status();
+    };
+    for (int i = 0; i < contract->value_count(); ++i) {
+      const auto reason = static_cast<ErrorReason>(contract->value(i)->number());
+      const absl::Status status = refusal();
+      EXPECT_THAT(status, FailsWith(reason, "descriptor"));
+      EXPECT_EQ(status.message(), "because of it");
+    }
+    EXPECT_THAT(refusal(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                    HasSubstr("NO_SUCH_REASON because of it")));
+  }
+  unlink(path.c_str());
 }
 
 }  // namespace
