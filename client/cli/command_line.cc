@@ -30,7 +30,7 @@ constexpr char kDescription[] =
 
 constexpr char kFooter[] =
     "Start here:\n"
-    "  winnow demo                 what the operations do, on real scores, with a picture\n"
+    "  winnow demo                 what the operations do, on rows made from text, with a picture\n"
     "  winnow help topk            the options of one command, with an example\n"
     "\n"
     "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 no server answers. One line on\n"

@@ -1,4 +1,4 @@
-// winnow demo: the two-level indexer on the real rows, end to end, checked and drawn.
+// winnow demo: the two-level indexer on the rows that are shipped, end to end, checked and drawn.
 
 #include <algorithm>
 #include <memory>
@@ -176,8 +176,8 @@ absl::StatusOr<Report> RunDemo(const DemoOptions& options) {
 
 void AddDemoCommand(CLI::App& root, Commands& commands) {
   auto options = std::make_shared<DemoOptions>();
-  CLI::App* command =
-      root.add_subcommand("demo", "The two-level indexer on real scores, checked, with a picture");
+  CLI::App* command = root.add_subcommand(
+      "demo", "The two-level indexer on scores made from text, checked, with a picture");
   command
       ->add_option("--data", options->data,
                    "Directory of the rows; default: those that come with\nwinnow")

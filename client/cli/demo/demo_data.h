@@ -1,4 +1,4 @@
-// The real score rows that come with the product.
+// The score rows, made from English text, that come with the product.
 
 #ifndef WINNOW_CLIENT_CLI_DEMO_DEMO_DATA_H_
 #define WINNOW_CLIENT_CLI_DEMO_DEMO_DATA_H_

@@ -67,7 +67,8 @@ std::string RowsText(const DemoOutcome& outcome) {
 std::string Introduction(const DemoOutcome& outcome) {
   const TwoLevelParameters& parameters = outcome.parameters;
   return absl::StrCat(
-      "The two-level indexer on real score rows. For each row the source layer keeps the top ",
+      "The two-level indexer on score rows made from English text. For each row the source layer "
+      "keeps the top ",
       parameters.k, " tokens\nand publishes the top ", Grouped(parameters.k_blocks), " blocks of ",
       parameters.block_size, "; a later layer keeps the top ", parameters.k,
       " tokens of\nthose blocks.\n\nserver  ", outcome.target,

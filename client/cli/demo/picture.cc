@@ -257,13 +257,13 @@ std::string DrawPicture(const std::vector<PictureRow>& rows, const PictureParame
   const double height = kTop + static_cast<double>(panels_in_column) * kPanelHeight + kBottom;
   Svg svg({.width = kWidth,
            .height = height,
-           .title = "winnow demo: what a two-level indexer keeps of real score rows",
+           .title = "winnow demo: what a two-level indexer keeps of score rows made from text",
            .description = absl::StrCat(Counted(static_cast<int64_t>(rows.size()), "row"),
                                        " of scores with the tokens and blocks kept of each"),
            .style_sheet = kPictureStyle});
   svg.Rect(0, 0, kWidth, height, "paper");
   const double left = kMargin + kAxisWidth;
-  svg.Text(left, 42, "What a two-level indexer keeps of real score rows", "title");
+  svg.Text(left, 42, "What a two-level indexer keeps of score rows made from text", "title");
   svg.Text(left, 66,
            "One panel for each row of indexer scores, by length. Across: position in the row, "
            "newest at the right. Up: score.",
