@@ -1,13 +1,18 @@
 #include "client/cli/session.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/cli/option_checks.h"
+#include "client/cli/tls_flags.h"
 #include "client/cli/unreachable.h"
 #include "winnow/client/default_target.h"
+#include "winnow/client/diagnosis.h"
+#include "winnow/client/error.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cli {
@@ -20,6 +25,7 @@ void AddTargetOptions(CLI::App& command, TargetOptions& options) {
                       client::DefaultSocketTarget())
       ->type_name("ADDRESS")
       ->group(kServerGroup);
+  AddTlsFlags(command, options.tls, kServerGroup);
   command
       .add_option("--timeout", options.timeout_seconds,
                   "Longest wait for each request, in seconds; default 30")
@@ -45,21 +51,39 @@ std::string Session::DeviceText() const {
   return absl::StrCat(info.device.kind, ", ", info.device.name);
 }
 
+namespace {
+
+constexpr absl::Duration kLongestLook = absl::Seconds(2);
+
+absl::Status BadOptions(const TargetOptions& options, const std::string& target,
+                        const absl::Status& status) {
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  if (info.has_value() && absl::StartsWith(info->field, "tls")) return WithTlsFlagNames(status);
+  const absl::string_view source = options.target.empty() ? "WINNOW_TARGET" : "--target";
+  return absl::InvalidArgumentError(WhyNoTarget(source, target, status));
+}
+
+// Of a target that has just not been reached.
+absl::Status WhyNotReached(const client::ClientOptions& options) {
+  const absl::Status seen =
+      client::DiagnoseConnection(options, std::min(options.timeout, kLongestLook));
+  return seen.ok() ? absl::UnavailableError(WhyUnreachable(options.target))
+                   : WithTlsFlagNames(seen);
+}
+
+}  // namespace
+
 absl::StatusOr<Session> OpenSession(const TargetOptions& options) {
   const std::string target = options.target.empty() ? client::DefaultTarget() : options.target;
-  client::ClientOptions client_options{.target = target,
-                                       .timeout = absl::Seconds(options.timeout_seconds),
-                                       .user_agent = "winnow-cli"};
+  const client::ClientOptions client_options{.target = target,
+                                             .tls = TlsOf(options.tls),
+                                             .timeout = absl::Seconds(options.timeout_seconds),
+                                             .user_agent = "winnow-cli"};
   absl::StatusOr<client::Client> client = client::Client::Create(client_options);
-  if (!client.ok()) {
-    const absl::string_view source = options.target.empty() ? "WINNOW_TARGET" : "--target";
-    return absl::InvalidArgumentError(WhyNoTarget(source, target, client.status()));
-  }
+  if (!client.ok()) return BadOptions(options, client_options.target, client.status());
   absl::StatusOr<client::ServerInfo> info =
       client->GetServerInfo({.retry = client::RetryPolicy::Never()});
-  if (!info.ok() && client::IsUnreachable(info.status())) {
-    return absl::UnavailableError(WhyUnreachable(target));
-  }
+  if (!info.ok() && client::IsUnreachable(info.status())) return WhyNotReached(client_options);
   if (!info.ok()) return info.status();
   return Session{.client = *std::move(client), .info = *std::move(info), .target = target};
 }

@@ -18,6 +18,7 @@ inline constexpr char kServerGroup[] = "Server and output";
 // Options that every command has.
 struct TargetOptions {
   std::string target;  // empty: client::DefaultTarget()
+  client::TlsOptions tls;
   double timeout_seconds = 30;
   bool json = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "winnow/client/error.h"
@@ -70,8 +71,11 @@ std::optional<absl::Duration> CallProgress::NextAttemptAfter(const absl::Status&
 absl::Status CallProgress::Explain(const absl::Status& error) const {
   if (GetErrorInfo(error).has_value()) return error;
   if (absl::IsUnavailable(error)) {
+    // Why a connection over the network fails takes another one to find out.
+    const bool on_this_host = absl::StartsWith(environment_.target, "unix:");
     return absl::UnavailableError(
-        absl::StrCat("cannot reach the server at ", environment_.target, ": ", error.message()));
+        absl::StrCat("cannot reach the server at ", environment_.target, ": ", error.message(),
+                     on_this_host ? "" : "; DiagnoseConnection, or 'winnow probe', tells why"));
   }
   if (absl::IsDeadlineExceeded(error)) return TimeoutError();
   return error;

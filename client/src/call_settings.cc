@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/channel.h"
+#include "client/src/tls_credentials.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -68,6 +69,7 @@ absl::Status CheckMetadata(const Metadata& metadata) {
 
 absl::Status CheckOptions(const ClientOptions& options) {
   WINNOW_RETURN_IF_ERROR(CheckTarget(options.target));
+  WINNOW_RETURN_IF_ERROR(CheckTls(EffectiveTls(options), options.target));
   if (options.timeout <= absl::ZeroDuration()) {
     return BadOption("timeout", absl::FormatDuration(options.timeout), "more than 0");
   }

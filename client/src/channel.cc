@@ -2,13 +2,13 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <sys/un.h>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "client/src/tls_credentials.h"
 #include "winnow/kernels/error.h"
 
 namespace winnow::client {
@@ -63,13 +63,12 @@ absl::Status CheckTarget(absl::string_view target) {
   return absl::OkStatus();
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
-                                           const std::string& user_agent) {
+std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
   KeepGrpcInitialised();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  if (!user_agent.empty()) arguments.SetUserAgentPrefix(user_agent);
+  if (!options.user_agent.empty()) arguments.SetUserAgentPrefix(options.user_agent);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // RetryPolicy decides on repeats; gRPC's own would keep a second copy of every large request.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
@@ -80,7 +79,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Traffic to a sidecar never belongs to the web proxy of the environment.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  const TlsOptions tls = EffectiveTls(options);
+  if (!tls.server_name.empty()) arguments.SetSslTargetNameOverride(tls.server_name);
+  return grpc::CreateCustomChannel(options.target, MakeCredentials(tls), arguments);
 }
 
 }  // namespace winnow::client

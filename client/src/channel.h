@@ -6,10 +6,10 @@
 #include <grpcpp/channel.h>
 
 #include <memory>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "winnow/client/options.h"
 
 namespace winnow::client {
 
@@ -17,10 +17,9 @@ namespace winnow::client {
 // "HOST:PORT" with a port of 1 to 65535.
 absl::Status CheckTarget(absl::string_view target);
 
-// A plaintext channel of its own (not shared with other clients of the process) to a target that
-// CheckTarget accepts. Messages have no size limit but protobuf's. Connects with the first call.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
-                                           const std::string& user_agent);
+// A channel of its own (not shared with other clients of the process), of options that CheckOptions
+// accepts. Messages have no size limit but protobuf's. Connects with the first call.
+std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options);
 
 }  // namespace winnow::client
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
 #include "client/src/call_settings.h"
 #include "client/src/channel.h"
 #include "client/src/completion_thread.h"
@@ -12,6 +13,7 @@
 #include "client/src/grpc_stub.h"
 #include "client/src/observing_stub.h"
 #include "client/src/stream_stub.h"
+#include "client/src/tls_credentials.h"
 #include "winnow/client/connection.h"
 #include "winnow/client/default_target.h"
 #include "winnow/kernels/status_macros.h"
@@ -37,7 +39,8 @@ void Decorate(Stub* unary, const ClientOptions& options, Transport& transport) {
       .clock = completions,
       // Seeding a generator is cheap beside the wait that follows, and needs no lock.
       .jitter = [] { return absl::Uniform(absl::BitGen(), 0.0, 1.0); },
-      .target = options.target};
+      .target =
+          absl::StrCat(options.target, EffectiveTls(options).ca_path.empty() ? "" : " over TLS")};
 }
 
 }  // namespace
@@ -45,12 +48,13 @@ void Decorate(Stub* unary, const ClientOptions& options, Transport& transport) {
 absl::StatusOr<std::shared_ptr<Connection>> MakeConnection(const ClientOptions& requested) {
   ClientOptions options = requested;
   if (options.target.empty()) options.target = DefaultTarget();
+  options.tls = EffectiveTls(options);
   WINNOW_RETURN_IF_ERROR(CheckOptions(options));
 
   auto transport = std::make_shared<Transport>();
   transport->completions = std::make_shared<CompletionThread>();
   CompletionThread* completions = transport->completions.get();
-  const std::shared_ptr<grpc::Channel> channel = MakeChannel(options.target, options.user_agent);
+  const std::shared_ptr<grpc::Channel> channel = MakeChannel(options);
   transport->unary = std::make_unique<GrpcStub>(channel, completions);
   if (options.streaming) transport->open_stream = ExecuteStreamOpener(channel, completions);
   Decorate(transport->unary.get(), options, *transport);

@@ -64,6 +64,7 @@ absl::StatusOr<DemoServer> StartOwn(const DemoOptions& options) {
       server.child, ChildServer::Start(program, options.backend.empty() ? "cpu" : options.backend));
   TargetOptions own = options.target;
   own.target = server.child->target();
+  own.tls = {};  // a socket of this host
   WINNOW_ASSIGN_OR_RETURN(Session session, OpenSession(own));
   server.session.emplace(std::move(session));
   return server;

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "winnow/client/retry_policy.h"
+#include "winnow/client/tls_options.h"
 
 namespace winnow::client {
 
@@ -31,6 +32,9 @@ using CallObserver = std::function<void(const AttemptReport&)>;
 struct ClientOptions {
   // "unix:PATH" or "HOST:PORT" ("[::1]:7070" for IPv6). Empty: DefaultTarget().
   std::string target;
+  // Of a target HOST:PORT; a Unix socket has none. Unset: TlsOptionsFromEnvironment(), which is no
+  // TLS unless WINNOW_CLIENT_TLS_CA is set. An empty TlsOptions: none in any case.
+  std::optional<TlsOptions> tls;
   // Of a call that says nothing else, repeats included. absl::InfiniteDuration(): none.
   absl::Duration timeout = absl::Seconds(30);
   RetryPolicy retry;
