@@ -55,6 +55,9 @@ std::string Table(const RunResult& result) {
                               ? ""
                               : absl::StrCat("  unexpected: ", unexpected->second));
   }
+  for (const auto& [name, message] : result.texts) {
+    absl::StrAppend(&text, "  first unexpected ", name, ": ", message, "\n");
+  }
   if (result.not_sent > 0) {
     absl::StrAppend(&text, "\n", result.not_sent,
                     " requests were due and not sent: too many were in flight\n");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "client/loadgen/load_run.h"
+#include "client/loadgen/run_result.h"
 
 namespace winnow::stress {
 

@@ -1,68 +1,48 @@
-// What a run sends: requests of a mix of operations and shapes, made from a seed, and the check of
-// their results. Next: load_run.h.
+// What a run sends: requests of a mix in random order, or those of a trace in theirs, all made
+// before the run from a seed. Next: load_run.h.
 
 #ifndef WINNOW_CLIENT_LOADGEN_WORKLOAD_H_
 #define WINNOW_CLIENT_LOADGEN_WORKLOAD_H_
 
 #include <cstdint>
-#include <memory>
 #include <random>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "winnow/client/client.h"
+#include "absl/time/time.h"
+#include "client/loadgen/sample.h"
+#include "client/loadgen/shape.h"
+#include "client/loadgen/trace.h"
 
 namespace winnow::stress {
 
-enum class Operation { kTopK, kBlockAmax };
-
-// One kind of request and how often it comes.
-struct Shape {
-  Operation operation = Operation::kTopK;
-  int32_t rows = 1;
-  int32_t columns = 8192;
-  int32_t k = 512;  // of top-k; of block maxima the block size
-  double weight = 1;
-};
-
-// "topk:1x8192:512*3,amax:8x65536:8": operation, rows x columns, k or block size, weight after an
-// asterisk (1 when left out). InvalidArgument says what is wrong with which part.
-absl::StatusOr<std::vector<Shape>> ParseMix(absl::string_view text);
-
-// How scores are filled; names are those of the flag.
-enum class Pattern { kUniform, kTies, kAllEqual, kSpecial };
-absl::StatusOr<Pattern> ParsePattern(absl::string_view name);
-
-// A request with the data that it is checked against. Not changed once it is made.
-struct Sample {
-  Shape shape;
-  std::vector<float> scores;  // rows * columns
-  std::vector<int32_t> lengths;
-
-  client::TopKRequest TopK() const;
-  client::BlockAmaxRequest BlockAmax() const;
-  // Whether the result is exact: Internal says what differs. Rows are checked by their definition,
-  // on this machine, with no code shared with the server.
-  absl::Status Check(const client::TopKResult& result) const;
-  absl::Status Check(const client::BlockAmaxResult& result) const;
-};
-
-// Samples of the mix in random order. Thread safety: Next from one thread.
+// Thread safety: Next from one thread.
 class Workload {
  public:
-  // Makes `samples_per_shape` samples of each shape at once, so that sending costs no time of its
-  // own.
-  Workload(std::vector<Shape> mix, Pattern pattern, uint64_t seed, int samples_per_shape = 8);
+  // `samples_per_shape` samples of each shape, so that sending costs no time of its own. The error
+  // is that of a file of scores.
+  static absl::StatusOr<Workload> OfMix(std::vector<Shape> mix, Pattern pattern, uint64_t seed,
+                                        int samples_per_shape = 8);
+  // One sample for each request. Requests of the same sizes share their scores, of which two
+  // matrices are made. InvalidArgument when all scores together are more than 4 GiB.
+  static absl::StatusOr<Workload> OfTrace(const Trace& trace, Pattern pattern, uint64_t seed);
 
   const Sample& Next();
 
+  // When each request of a trace is due, from the start; it begins again after `period`. Empty for
+  // a mix.
+  const std::vector<absl::Duration>& arrivals() const { return arrivals_; }
+  absl::Duration period() const { return period_; }
+
  private:
+  explicit Workload(uint64_t seed) : random_(seed) {}
+
   std::mt19937_64 random_;
-  std::discrete_distribution<size_t> choice_;
-  std::vector<std::vector<Sample>> samples_;
+  std::discrete_distribution<size_t> choice_;  // of a group of samples
+  std::vector<std::vector<Sample>> samples_;   // of a trace one group
+  std::vector<absl::Duration> arrivals_;
+  absl::Duration period_;
+  size_t next_ = 0;
 };
 
 }  // namespace winnow::stress
