@@ -77,7 +77,8 @@ TEST(AccessTest, TheUnixSocketHasTheModeAndGroupThatWereChosen) {
   EXPECT_EQ(GroupOf(open.socket_path()), group);
   ServerProcess wrong({.flags = {"--socket-group=no-such-group"}});
   EXPECT_EQ(wrong.AwaitExit(), 1);
-  EXPECT_THAT(wrong.log(), HasSubstr("there is no group no-such-group"));
+  EXPECT_THAT(wrong.log(),
+              HasSubstr("--socket-group is \"no-such-group\"; there is no such group"));
   EXPECT_EQ(ModeOf(wrong.socket_path()), -1) << "the socket was left behind";
 }
 

@@ -67,11 +67,11 @@ std::string RowsText(const DemoOutcome& outcome) {
 std::string Introduction(const DemoOutcome& outcome) {
   const TwoLevelParameters& parameters = outcome.parameters;
   return absl::StrCat(
-      "The two-level indexer on score rows made from English text. For each row the source layer "
+      "The two-level indexer on score rows made from English text. For each row the source\nlayer "
       "keeps the top ",
-      parameters.k, " tokens\nand publishes the top ", Grouped(parameters.k_blocks), " blocks of ",
-      parameters.block_size, "; a later layer keeps the top ", parameters.k,
-      " tokens of\nthose blocks.\n\nserver  ", outcome.target,
+      parameters.k, " tokens and publishes the top ", Grouped(parameters.k_blocks), " blocks of ",
+      parameters.block_size, ";\na later layer keeps the top ", parameters.k,
+      " tokens of those blocks.\n\nserver  ", outcome.target,
       outcome.own_server ? " (started for this demo), " : ", ", outcome.device, "\nrows    ",
       RowsText(outcome), "\npages   ", parameters.page_size,
       " positions each, distinct, at random of ", Grouped(parameters.pool_pages), "; seed ",
