@@ -113,15 +113,19 @@ TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
   std::optional<Lease> lease = *client.OpenLease({.resume_grace = absl::Seconds(60)});
   auto table = lease->CreatePageTable({.rows = 1, .columns = 4096, .page_size = 2});
   ASSERT_OK(table);
+  constexpr int kCuts = 15;
   std::atomic<bool> done{false};
+  std::atomic<int64_t> updates{0};
   std::thread cutter([&] {
     const absl::Cleanup stop = [&] { done = true; };
-    for (int cut = 0; cut < 15; ++cut) {
+    // At least two updates before each cut, however slow the machine is.
+    for (int waits = 0, cut = 0; cut < kCuts && waits < 3000; ++waits) {
       usleep(20'000);
+      if (updates < 2 * (cut + 1)) continue;
       proxy_.CutAll();
+      ++cut;
     }
   });
-  int64_t updates = 0;
   while (!done && updates < 4000) {
     const auto version = table->Append(0, {static_cast<int32_t>(updates)});
     ASSERT_OK(version);
@@ -132,7 +136,7 @@ TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
     ASSERT_OK(buffer);
   }
   cutter.join();
-  EXPECT_GT(updates, 15);
+  ASSERT_GE(updates, 2 * kCuts);
   ExpectEntriesInOrder(*lease, *table, updates);
   ASSERT_OK(table->Release());
   const auto leases = client.ListLeases();
