@@ -17,6 +17,8 @@ namespace {
 
 // Short beside a round trip and long beside asking for an event.
 constexpr auto kLookAgain = std::chrono::microseconds(20);
+// About a millisecond: a device sees a word much sooner, and a peer may have moved it on since.
+constexpr int kLooksPerSet = 50;
 
 absl::StatusOr<MemorySharing*> WordsOf(Device& device) {
   if (MemorySharing* sharing = device.memory_sharing()) return sharing;
@@ -71,8 +73,17 @@ absl::Status LaunchExecutor::EndWait(const WorkOrdering& ordering, Run& run) {
   WINNOW_ASSIGN_OR_RETURN(MemorySharing * words, WordsOf(*device_));
   // The other stream of this executor: it is idle.
   Stream& other = stream_ == high_stream_.get() ? *normal_stream_ : *high_stream_;
-  WINNOW_RETURN_IF_ERROR(words->SetWord(other, ordering.wait_word, ordering.wait_value));
-  return other.Synchronize();
+  // A peer may write over what was set before the device has looked at it: then it is set again. A
+  // wait that stays would hold the launch slot for good.
+  while (true) {
+    WINNOW_RETURN_IF_ERROR(words->SetWord(other, ordering.wait_word, ordering.wait_value));
+    WINNOW_RETURN_IF_ERROR(other.Synchronize());
+    for (int look = 0; look < kLooksPerSet; ++look) {
+      WINNOW_ASSIGN_OR_RETURN(const bool started, started_->Done());
+      if (started) return absl::OkStatus();
+      std::this_thread::sleep_for(kLookAgain);
+    }
+  }
 }
 
 }  // namespace winnow::server

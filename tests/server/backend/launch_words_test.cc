@@ -11,6 +11,7 @@
 #include "server/backend/device_backend.h"
 #include "server/backend/work_key.h"
 #include "tests/testing/fake_sharing.h"
+#include "tests/testing/forwarding_device.h"
 #include "tests/testing/sharing_device.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/work_items.h"
@@ -20,13 +21,50 @@ namespace {
 
 using winnow::testing::FailsWith;
 using winnow::testing::FakeSharing;
+using winnow::testing::ForwardingDevice;
 using winnow::testing::SharingDevice;
+
+// Reached when a word is set.
+class WordEvent final : public Event {
+ public:
+  WordEvent(const std::byte* word, std::unique_ptr<Event> event)
+      : word_(word), event_(std::move(event)) {}
+  absl::Status Record(Stream& stream) override { return event_->Record(stream); }
+  absl::Status Wait() override { return event_->Wait(); }
+  absl::StatusOr<bool> Done() override { return FakeSharing::WordAt(word_) != 0; }
+  absl::StatusOr<double> MicrosSince(const Event& start) override {
+    return event_->MicrosSince(*static_cast<const WordEvent&>(start).event_);
+  }
+
+ private:
+  const std::byte* const word_;
+  const std::unique_ptr<Event> event_;
+};
+
+class WaitingDevice final : public ForwardingDevice {
+ public:
+  WaitingDevice(FakeSharing* sharing, const std::byte* word)
+      : ForwardingDevice(std::make_unique<SharingDevice>(sharing)),
+        sharing_(sharing),
+        word_(word) {}
+  MemorySharing* memory_sharing() override { return sharing_; }
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override {
+    auto event = ForwardingDevice::CreateEvent();
+    if (!event.ok()) return event.status();
+    return std::make_unique<WordEvent>(word_, *std::move(event));
+  }
+
+ private:
+  FakeSharing* const sharing_;
+  const std::byte* const word_;
+};
 
 class LaunchWordsTest : public ::testing::Test {
  protected:
-  void Open(FakeSharing* sharing) {
+  void Open(FakeSharing* sharing) { Open(std::make_unique<SharingDevice>(sharing)); }
+  void Open(std::unique_ptr<Device> device) {
     auto backend = DeviceBackend::Create(
-        std::make_unique<SharingDevice>(sharing),
+        std::move(device),
         {.buffer_pool_bytes = int64_t{16} << 20, .staging_pool_bytes = int64_t{16} << 20});
     ASSERT_OK(backend);
     backend_ = *std::move(backend);
@@ -79,6 +117,17 @@ TEST_F(LaunchWordsTest, AWaitThatFailsIsEndedAndTheItemIsNotTriedAgain) {
   EXPECT_FALSE(item.status.ok());
   EXPECT_EQ(sharing_.waits, 1);
   EXPECT_EQ(words_[0], 9u) << "what was enqueued behind the wait must not stay there";
+}
+
+TEST_F(LaunchWordsTest, AWaitIsEndedAlthoughItsPeerWritesOverTheWord) {
+  sharing_.sets_undone = 2;
+  Open(std::make_unique<WaitingDevice>(&sharing_, Word(0)));
+  WorkItem item = MakeTopKItem(2, 64, 4);
+  item.ordering = {.wait_word = Word(0), .wait_value = 9};
+  Run({&item});
+  EXPECT_FALSE(item.status.ok());
+  EXPECT_EQ(sharing_.sets, 3);
+  EXPECT_EQ(words_[0], 9u);
 }
 
 TEST_F(LaunchWordsTest, ADeviceWithoutWordsSaysSo) {
