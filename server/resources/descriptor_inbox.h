@@ -23,8 +23,8 @@ namespace winnow::server {
 class DescriptorInbox {
  public:
   struct Options {
-    int64_t max_waiting = 256;  // of all leases: descriptors are scarce in a process
-    int64_t max_waiting_per_lease = 16;
+    int64_t max_waiting = 2048;            // of all leases: descriptors are scarce in a process
+    int64_t max_waiting_per_lease = 1024;  // one import of mapped memory takes as many
     absl::Duration lifetime = absl::Minutes(1);
   };
 

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int64_t kExportBlockBytes = int64_t{2} << 20;
 constexpr int kMaxChunks = 1024;
+static_assert(DescriptorInbox::Options{}.max_waiting_per_lease >= kMaxChunks,
+              "all chunks of an import wait at once");
 
 absl::StatusOr<MemorySharing*> Sharing(const RpcEnvironment& environment, absl::string_view field) {
   if (MemorySharing* sharing = environment.backend->memory_sharing()) return sharing;
