@@ -48,8 +48,16 @@ absl::Status DecodeTimeout(const v1::Ordering& ordering, WorkOrdering& decoded) 
   WINNOW_ASSIGN_OR_RETURN(decoded.wait_timeout, DecodeDuration("wait_timeout_duration",
                                                                ordering.wait_timeout_duration()));
   if (decoded.wait_timeout <= kLongestWait) return absl::OkStatus();
-  return InvalidField(ErrorReason::kValueOutOfRange, "wait_timeout_duration",
-                      absl::ToInt64Seconds(decoded.wait_timeout), "up to 10 seconds");
+  // In full: whole seconds would say that 10 is not up to 10.
+  const std::string value = absl::FormatDuration(decoded.wait_timeout);
+  const std::string limit = absl::StrCat("up to ", absl::FormatDuration(kLongestWait));
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      absl::StrCat("wait_timeout_duration is ", value, "; this server accepts ", limit),
+      {.reason = ErrorReason::kValueOutOfRange,
+       .field = "wait_timeout_duration",
+       .value = value,
+       .limit = limit});
 }
 
 }  // namespace

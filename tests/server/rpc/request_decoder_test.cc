@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <variant>
 
+#include "server/rpc/request_ordering.h"
 #include "tests/testing/random.h"
 #include "tests/testing/requests.h"
 #include "tests/testing/status_matchers.h"
@@ -143,6 +145,19 @@ TEST(RequestDecoderTest, RequestsWithFlippedBitsAreDecodedOrRefused) {
     EXPECT_TRUE(GetErrorInfo(item.status()).has_value()) << item.status();
   }
   EXPECT_GT(parsed_count, 1000);
+}
+
+TEST(RequestDecoderTest, AnOrderingTimeoutJustPastTheLongestIsNamedInFull) {
+  DecodeLimits limits;
+  limits.ordering = true;
+  v1::Ordering ordering;
+  ordering.mutable_wait_timeout_duration()->set_seconds(10);
+  WorkOrdering decoded;
+  EXPECT_OK(DecodeOrdering(ordering, limits, nullptr, decoded));
+  ordering.mutable_wait_timeout_duration()->set_nanos(500'000'000);
+  const absl::Status status = DecodeOrdering(ordering, limits, nullptr, decoded);
+  EXPECT_THAT(status, FailsWith(ErrorReason::kValueOutOfRange, "ordering.wait_timeout_duration"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("10.5s"));
 }
 
 }  // namespace
