@@ -1,5 +1,6 @@
 #include "server/app/connection_gate.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -76,7 +77,11 @@ class ConnectionGateImpl final : public ConnectionGate {
     if (adopted_.empty()) return;
     Log(LogLevel::kWarning, "connections cut",
         {{"why", "their peers do not read"}, {"count", static_cast<int64_t>(adopted_.size())}});
-    for (const Adopted& each : adopted_) shutdown(each.fd, SHUT_RDWR);
+    for (const Adopted& each : adopted_) {
+      // Its owner may close it meanwhile, and the number be another file's: our own stays.
+      const UniqueFd own(fcntl(each.fd, F_DUPFD_CLOEXEC, 0));
+      if (own.valid() && InodeOf(own.get()) == each.inode) shutdown(own.get(), SHUT_RDWR);
+    }
   }
 
  private:
