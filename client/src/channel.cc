@@ -5,6 +5,7 @@
 #include <grpcpp/support/channel_arguments.h>
 #include <sys/un.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -43,6 +44,10 @@ absl::Status CheckTarget(absl::string_view target) {
   static constexpr absl::string_view kForms = "unix:PATH or HOST:PORT";
   absl::string_view path = target;
   if (absl::ConsumePrefix(&path, "unix:")) {
+    // unix:///absolute is a form too; what stands between the slashes would be a host.
+    if (absl::ConsumePrefix(&path, "//") && !absl::StartsWith(path, "/")) {
+      return BadTarget(target, kForms);
+    }
     if (path.empty()) return BadTarget(target, kForms);
     if (path.size() > kMaxSocketPath) {
       return BadTarget(target, absl::StrCat("a path of 1 to ", kMaxSocketPath, " bytes"));

@@ -123,6 +123,7 @@ std::vector<BadCommand> BadPathsAndTargets() {
        {"info", "--target=/run/w.sock"},
        "use unix:PATH or HOST:PORT; did you mean unix:/run/w.sock?"},
       {"EmptyOptionTarget", {"info", "--target=unix:"}, "--target"},
+      {"EmptyTargetAfterSlashes", {"info", "--target=unix://"}, "--target"},
   };
 }
 
