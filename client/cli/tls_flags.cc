@@ -19,8 +19,7 @@ void AddTlsFlags(CLI::App& command, client::TlsOptions& flags, const std::string
   add("--tls-key", flags.key_path, "FILE", "Its key (PEM); default $WINNOW_CLIENT_TLS_KEY");
   add("--tls-server-name", flags.server_name, "NAME",
       "Name that the server's certificate must have; default\n$WINNOW_CLIENT_TLS_SERVER_NAME, else "
-      "the "
-      "target's host");
+      "the target's host");
 }
 
 std::optional<client::TlsOptions> TlsOf(const client::TlsOptions& flags) {
@@ -28,15 +27,7 @@ std::optional<client::TlsOptions> TlsOf(const client::TlsOptions& flags) {
       flags.server_name.empty()) {
     return std::nullopt;
   }
-  client::TlsOptions tls = client::TlsOptionsFromEnvironment();
-  const auto override_by = [](std::string& value, const std::string& flag) {
-    if (!flag.empty()) value = flag;
-  };
-  override_by(tls.ca_path, flags.ca_path);
-  override_by(tls.certificate_path, flags.certificate_path);
-  override_by(tls.key_path, flags.key_path);
-  override_by(tls.server_name, flags.server_name);
-  return tls;
+  return client::TlsOptionsFromEnvironment(flags);
 }
 
 absl::Status WithTlsFlagNames(const absl::Status& status) {

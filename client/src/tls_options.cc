@@ -12,13 +12,16 @@ std::string Variable(const char* name) {
 
 }  // namespace
 
-TlsOptions TlsOptionsFromEnvironment() {
-  const std::string ca_path = Variable("WINNOW_CLIENT_TLS_CA");
-  if (ca_path.empty()) return {};
-  return {.ca_path = ca_path,
-          .certificate_path = Variable("WINNOW_CLIENT_TLS_CERTIFICATE"),
-          .key_path = Variable("WINNOW_CLIENT_TLS_KEY"),
-          .server_name = Variable("WINNOW_CLIENT_TLS_SERVER_NAME")};
+TlsOptions TlsOptionsFromEnvironment(TlsOptions given) {
+  const auto fill = [](std::string& field, const char* name) {
+    if (field.empty()) field = Variable(name);
+  };
+  fill(given.ca_path, "WINNOW_CLIENT_TLS_CA");
+  if (given.ca_path.empty()) return given;
+  fill(given.certificate_path, "WINNOW_CLIENT_TLS_CERTIFICATE");
+  fill(given.key_path, "WINNOW_CLIENT_TLS_KEY");
+  fill(given.server_name, "WINNOW_CLIENT_TLS_SERVER_NAME");
+  return given;
 }
 
 }  // namespace winnow::client

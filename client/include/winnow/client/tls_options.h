@@ -21,9 +21,10 @@ struct TlsOptions {
   std::string server_name;
 };
 
-// What the environment says: WINNOW_CLIENT_TLS_CA, and the same with _CERTIFICATE, _KEY and
-// _SERVER_NAME at its end. Without the first the others mean nothing.
-TlsOptions TlsOptionsFromEnvironment();
+// `given`, and what the environment says of its empty fields: WINNOW_CLIENT_TLS_CA, then
+// WINNOW_CLIENT_TLS_CERTIFICATE, _KEY and _SERVER_NAME, which mean nothing while there is no
+// ca_path from either.
+TlsOptions TlsOptionsFromEnvironment(TlsOptions given = {});
 
 }  // namespace winnow::client
 
