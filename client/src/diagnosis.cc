@@ -99,8 +99,7 @@ std::optional<std::string> OfHandshake(const ProbeOutcome& outcome, SSL_CTX* con
   }
   if (outcome.end == ProbeEnd::kTimedOut) return "what listens there does not answer";
   return "the server does not speak TLS there; leave tls.ca_path (WINNOW_CLIENT_TLS_CA) empty for "
-         "this "
-         "target, or name the server's TLS listener";
+         "this target, or name the server's TLS listener";
 }
 
 absl::Status Unreachable(const std::string& target, absl::string_view why) {

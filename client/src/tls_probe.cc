@@ -24,7 +24,9 @@ constexpr unsigned char kHttp2[] = {2, 'h', '2'};
 // Whether `descriptor` is ready for `events` before the deadline.
 bool Await(int descriptor, short events, absl::Time deadline) {
   while (true) {
-    const absl::Duration left = std::max(deadline - absl::Now(), absl::ZeroDuration());
+    // A longer wait does not fit what poll takes.
+    const absl::Duration left =
+        std::clamp(deadline - absl::Now(), absl::ZeroDuration(), absl::Hours(24));
     pollfd poll_for = {.fd = descriptor, .events = events, .revents = 0};
     const int ready = poll(&poll_for, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
     if (ready > 0) return true;
@@ -117,7 +119,8 @@ class Handshake {
   // Bytes received, 0 at the end of the connection, negative after the deadline.
   ssize_t Receive() {
     char bytes[4096];
-    if (!Await(descriptor_, POLLIN, deadline_)) return -1;
+    // By the clock also while bytes keep coming: a server may send tickets for ever.
+    if (absl::Now() >= deadline_ || !Await(descriptor_, POLLIN, deadline_)) return -1;
     const ssize_t received = recv(descriptor_, bytes, sizeof(bytes), 0);
     if (received <= 0) return 0;
     BIO_write(SSL_get_rbio(ssl_), bytes, static_cast<int>(received));
