@@ -108,7 +108,8 @@ absl::StatusOr<std::vector<ConfigEntry>> ParseConfigText(absl::string_view path,
   }
 }
 
-absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(const std::string& path) {
+absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(absl::string_view source,
+                                                        const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "re");
   std::string text;
   size_t taken = 0;
@@ -120,10 +121,11 @@ absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(const std::string& path)
     std::fclose(file);
   }
   if (error != 0) {
-    return MakeError(absl::StatusCode::kNotFound,
-                     absl::StrCat("--config=", path, ": cannot be read: ", strerror(error),
-                                  "; check the path and who may read it"),
-                     {.reason = ErrorReason::kValueOutOfRange, .field = "--config", .value = path});
+    return MakeError(
+        absl::StatusCode::kNotFound,
+        absl::StrCat(source, "=", path, ": cannot be read: ", strerror(error),
+                     "; check the path and who may read it"),
+        {.reason = ErrorReason::kValueOutOfRange, .field = std::string(source), .value = path});
   }
   if (taken > kMaxFileBytes) return Refuse(path, 1, "a configuration has at most 1 MiB");
   text.resize(taken);

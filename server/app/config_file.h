@@ -26,8 +26,10 @@ struct ConfigEntry {
 absl::StatusOr<std::vector<ConfigEntry>> ParseConfigText(absl::string_view path,
                                                          const std::string& text);
 
-// NotFound when the file cannot be read; InvalidArgument as above, and above 1 MiB.
-absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(const std::string& path);
+// NotFound, by the name of `source` ("--config", or the variable) that gave the path, when the file
+// cannot be read; InvalidArgument as above, and above 1 MiB.
+absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(absl::string_view source,
+                                                        const std::string& path);
 
 }  // namespace winnow::server
 

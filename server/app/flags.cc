@@ -20,6 +20,8 @@ namespace {
 
 using Environment = std::function<const char*(const char* name)>;
 
+constexpr char kConfigVariable[] = "WINNOW_CONFIG";
+
 absl::Status Refuse(std::string message, std::string field) {
   return MakeError(absl::StatusCode::kInvalidArgument, message,
                    {.reason = ErrorReason::kValueOutOfRange, .field = std::move(field)});
@@ -135,13 +137,15 @@ absl::Status ApplyEnvironment(const Environment& environment, ParsedFlags& flags
 }
 
 absl::Status ApplyFile(const Environment& environment, ParsedFlags& flags) {
+  absl::string_view source = "--config";
   if (flags.config_path.empty()) {
-    const char* path = environment("WINNOW_CONFIG");
+    source = kConfigVariable;
+    const char* path = environment(kConfigVariable);
     if (path == nullptr || path[0] == '\0') return absl::OkStatus();
     flags.config_path = path;
   }
   WINNOW_ASSIGN_OR_RETURN(const std::vector<ConfigEntry> entries,
-                          ReadConfigFile(flags.config_path));
+                          ReadConfigFile(source, flags.config_path));
   for (const ConfigEntry& entry : entries) {
     const std::string place = absl::StrCat(flags.config_path, ":", entry.line);
     const Setting& setting = *FindSetting(entry.name);
@@ -192,7 +196,7 @@ std::string PrintConfig(const ParsedFlags& flags) {
 }
 
 std::vector<std::string> MistypedVariables(absl::Span<const char* const> names) {
-  std::vector<std::string> known = {"WINNOW_CONFIG"};
+  std::vector<std::string> known = {kConfigVariable};
   for (const Setting& setting : AllSettings()) known.push_back(VariableOf(setting.name));
   std::vector<std::string> found;
   for (absl::string_view entry : names) {

@@ -144,7 +144,12 @@ TEST_F(ConfigFileTest, AWrongValueNamesItsLineEvenWhereAFlagWins) {
 
 TEST_F(ConfigFileTest, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(Parse({flag_.c_str()}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("No such file")));
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr(absl::StrCat("--config=", path_, ": cannot be read: No such"))));
+  EXPECT_THAT(
+      Parse({}, {{"WINNOW_CONFIG", path_}}),
+      StatusIs(absl::StatusCode::kNotFound,
+               HasSubstr(absl::StrCat("WINNOW_CONFIG=", path_, ": cannot be read: No such"))));
   const std::string folder = "--config=" + folder_;
   EXPECT_THAT(Parse({folder.c_str()}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("directory")));
