@@ -44,6 +44,14 @@ TEST(NumberTextTest, AgesHaveAUnitFromTheStart) {
   EXPECT_EQ(ShownAge(absl::Hours(26)), "26h");
 }
 
+TEST(NumberTextTest, BytesHaveAFittingUnit) {
+  EXPECT_EQ(ShownBytes(0), "0 B");
+  EXPECT_EQ(ShownBytes(1023), "1023 B");
+  EXPECT_EQ(ShownBytes(1536 << 10), "1.5 MiB");
+  EXPECT_EQ(ShownBytes(int64_t{16} << 30), "16 GiB");
+  EXPECT_EQ(ShownBytes(INT64_MAX), "8388608 TiB");
+}
+
 TEST(ReportTest, RoutesWithoutRowsAreLeftOut) {
   EXPECT_EQ(Shown(client::RouteCounts{.identity = 3, .split = 5}), "3 identity, 5 split");
   EXPECT_EQ(Shown(client::RouteCounts{}), "none");
