@@ -47,6 +47,8 @@ absl::Status BadFile(absl::string_view flag, const std::string& path, absl::stri
 absl::Status CheckFiles(const TlsOptions& options) {
   const SslContext context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (context == nullptr) return absl::InternalError("openssl gives no context");
+  // A key with a passphrase would ask the terminal for it, and wait.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   if (SSL_CTX_use_certificate_chain_file(context.get(), options.certificate_path.c_str()) != 1) {
     return BadFile("--tls-cert", options.certificate_path,
                    "is no PEM certificate chain; give the file with -----BEGIN CERTIFICATE-----");
