@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "tests/integration/restartable_server.h"
+#include "tests/integration/small_row.h"
 #include "tests/testing/status_matchers.h"
 #include "winnow/client/client.h"
 #include "winnow/client/lease.h"
@@ -21,20 +22,11 @@ using ::testing::ElementsAre;
 using ::winnow::testing::FailsWith;
 using ::winnow::testing::LeaseEventLog;
 using ::winnow::testing::RestartableServer;
+using ::winnow::testing::SmallRow;
 
 // The parameter: over the stream or not.
-class ClientCloseTest : public ::testing::TestWithParam<bool> {
+class ClientCloseTest : public ::testing::TestWithParam<bool>, protected SmallRow {
  protected:
-  // One row of {1, 4, 3, 2}: the best two are 1 and 2.
-  TopKRequest BestTwo(TensorRef scores) const {
-    return {.scores = std::move(scores),
-            .lengths = Int32Column(lengths_),
-            .k = 2,
-            .order = Order::kScore};
-  }
-
-  const std::vector<float> scores_ = {1, 4, 3, 2};
-  const std::vector<int32_t> lengths_ = {4};
   RestartableServer server_;
 };
 

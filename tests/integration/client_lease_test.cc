@@ -15,6 +15,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "tests/integration/server_process.h"
+#include "tests/integration/small_row.h"
 #include "tests/testing/status_matchers.h"
 #include "winnow/client/client.h"
 #include "winnow/client/lease.h"
@@ -26,11 +27,12 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::winnow::testing::FailsWith;
 using ::winnow::testing::ServerProcess;
+using ::winnow::testing::SmallRow;
 
 constexpr int32_t kK = 2;
 
 // With and without the stream: everything here holds for both.
-class ClientLeaseTest : public ::testing::TestWithParam<bool> {
+class ClientLeaseTest : public ::testing::TestWithParam<bool>, protected SmallRow {
  protected:
   ClientLeaseTest()
       : server_({.flags = {"--buffer-pool-bytes=16M", "--max-lease-bytes=8M",
@@ -39,13 +41,6 @@ class ClientLeaseTest : public ::testing::TestWithParam<bool> {
 
   Client Connect() const {
     return *Client::Create({.target = server_.unix_target(), .streaming = GetParam()});
-  }
-  // One row of {1, 4, 3, 2}: the best two are 1 and 2.
-  TopKRequest BestTwo(TensorRef scores) const {
-    return {.scores = std::move(scores),
-            .lengths = Int32Column(lengths_),
-            .k = kK,
-            .order = Order::kScore};
   }
   // Bounded: the end of a stream reaches the server within milliseconds.
   bool AwaitLeaseCount(const Client& client, size_t count) const {
@@ -57,8 +52,6 @@ class ClientLeaseTest : public ::testing::TestWithParam<bool> {
     return false;
   }
 
-  const std::vector<float> scores_ = {1, 4, 3, 2};
-  const std::vector<int32_t> lengths_ = {4};
   ServerProcess server_;
 };
 

@@ -10,11 +10,11 @@
 #include <numeric>
 #include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "tests/integration/server_process.h"
+#include "tests/integration/small_row.h"
 #include "tests/integration/socket_proxy.h"
 #include "tests/testing/status_matchers.h"
 #include "winnow/client/client.h"
@@ -25,11 +25,12 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::winnow::testing::ServerProcess;
+using ::winnow::testing::SmallRow;
 using ::winnow::testing::SocketProxy;
 using ::winnow::testing::TempFolder;
 
 // The parameter: over the stream or not.
-class ClientResumeTest : public ::testing::TestWithParam<bool> {
+class ClientResumeTest : public ::testing::TestWithParam<bool>, protected SmallRow {
  protected:
   ClientResumeTest()
       : server_({.flags = {"--max-resume-grace=60s"}}),
@@ -41,15 +42,7 @@ class ClientResumeTest : public ::testing::TestWithParam<bool> {
                             .timeout = absl::Seconds(60),
                             .streaming = GetParam()});
   }
-  TopKRequest BestTwo(TensorRef scores) const {
-    return {.scores = std::move(scores),
-            .lengths = Int32Column(lengths_),
-            .k = 2,
-            .order = Order::kScore};
-  }
 
-  const std::vector<float> scores_ = {1, 4, 3, 2};
-  const std::vector<int32_t> lengths_ = {4};
   TempFolder folder_;
   ServerProcess server_;
   SocketProxy proxy_;
