@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/rpc/status_mapping.h"
+#include "tests/integration/grpc_status_matchers.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/server_process.h"
 #include "tests/integration/slow_work.h"
@@ -27,12 +27,6 @@ namespace winnow::testing {
 namespace {
 
 constexpr int64_t kPoolBytes = int64_t{16} << 20;
-
-MATCHER_P(Fails, reason, "fails with the reason") {
-  const auto detail = server::GetErrorDetail(arg);
-  *result_listener << arg.error_message();
-  return detail.has_value() && detail->reason() == reason;
-}
 
 v1::OpenLeaseRequest WithGrace() {
   v1::OpenLeaseRequest request;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "server/resources/shared_memory.h"
-#include "server/rpc/status_mapping.h"
+#include "tests/integration/grpc_status_matchers.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/requests.h"
@@ -16,12 +16,6 @@ namespace winnow::testing {
 namespace {
 
 using ::testing::ElementsAre;
-
-MATCHER_P(Fails, reason, "fails with the reason") {
-  const auto detail = server::GetErrorDetail(arg);
-  *result_listener << arg.error_message();
-  return detail.has_value() && detail->reason() == reason;
-}
 
 class LeaseTest : public ::testing::Test {
  protected:

@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "server/resources/descriptor_socket.h"
-#include "server/rpc/status_mapping.h"
+#include "tests/integration/grpc_status_matchers.h"
 #include "tests/integration/lease_session.h"
+#include "tests/integration/one_lease_test.h"
 #include "tests/integration/server_process.h"
 #include "tests/integration/test_programs.h"
 #include "tests/testing/random.h"
@@ -32,21 +33,8 @@ constexpr int64_t kScoresAt = 4096;
 constexpr int64_t kIndicesAt = 8192;
 constexpr int64_t kWordAt = 0;
 
-MATCHER_P(Fails, reason, "fails with the reason") {
-  const auto detail = server::GetErrorDetail(arg);
-  *result_listener << arg.error_message();
-  return detail.has_value() && detail->reason() == reason;
-}
-
-class MemorySharingTest : public ::testing::Test {
+class MemorySharingTest : public OneLeaseTest {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(server_.running()) << server_.log();
-    session_ = std::make_unique<LeaseSession>(server_.Connect(server_.unix_target()),
-                                              v1::OpenLeaseRequest());
-    ASSERT_TRUE(session_->opened());
-  }
-
   grpc::Status Import(v1::ImportBufferRequest request, v1::ResourceId& buffer) {
     request.set_lease_id(session_->id());
     if (request.size_bytes() == 0) request.set_size_bytes(kBytes);
@@ -81,9 +69,6 @@ class MemorySharingTest : public ::testing::Test {
     v1::TopKResponse response;
     EXPECT_TRUE(session_->indexer().TopK(Patient().get(), GoodTopK(), &response).ok());
   }
-
-  ServerProcess server_;
-  std::unique_ptr<LeaseSession> session_;
 };
 
 TEST_F(MemorySharingTest, WithoutAGpuEachWayIsRefusedByItsReason) {
@@ -357,17 +342,9 @@ TEST_F(EngineTest, AnEndedLeaseLetsGoOfTheEnginesMemory) {
   auto memory = Allocate(ExportKind::kIpcHandle);
   Share(*memory, ExportKind::kIpcHandle);
   session_ = nullptr;
-  const auto admin = server_.Admin();
-  v1::ListLeasesResponse leases;
-  for (int turn = 0; turn < 2000; ++turn) {
-    ASSERT_TRUE(admin->ListLeases(Patient().get(), {}, &leases).ok());
-    if (leases.leases_size() == 0) break;
-    usleep(5000);
-  }
-  EXPECT_EQ(leases.leases_size(), 0);
+  EXPECT_EQ(LeasesOnceAtMost(0, server_).leases_size(), 0);
   memory = nullptr;
-  session_ = std::make_unique<LeaseSession>(server_.Connect(server_.unix_target()),
-                                            v1::OpenLeaseRequest());
+  OpenLease();
   // A handle of memory that is gone.
   ExpectServes();
 }

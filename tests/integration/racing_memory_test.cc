@@ -14,6 +14,7 @@
 #include "server/resources/shared_memory.h"
 #include "server/rpc/status_mapping.h"
 #include "tests/integration/lease_session.h"
+#include "tests/integration/one_lease_test.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/random.h"
 #include "tests/testing/requests.h"
@@ -23,18 +24,7 @@ namespace {
 
 constexpr int32_t kRows = 4, kPages = 64, kPageSize = 4, kColumns = kPages * kPageSize;
 
-class RacingMemoryTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(server_.running()) << server_.log();
-    session_ = std::make_unique<LeaseSession>(server_.Connect(server_.unix_target()),
-                                              v1::OpenLeaseRequest());
-    ASSERT_TRUE(session_->opened());
-  }
-
-  ServerProcess server_;
-  std::unique_ptr<LeaseSession> session_;
-};
+using RacingMemoryTest = OneLeaseTest;
 
 // Version v of the table has page v * kPages + column in every row, so that one slot tells the
 // version it is of.
