@@ -130,12 +130,17 @@ TEST_F(LeaseCloseTest, QueuedWorkIsDroppedAndRunningWorkCompletes) {
       return session.indexer().Execute(Patient().get(), work.request(), &response);
     }));
   }
+  // Until all have arrived; on a machine that is slow to send them the first may be done by then.
   v1::GetStatsResponse stats;
-  for (int turn = 0; turn < 20'000; ++turn) {
-    ASSERT_TRUE(server_.Admin()->GetStats(Patient().get(), {}, &stats).ok());
-    if (stats.running_request_count() == 1 && stats.queued_request_count() == kCalls - 1) break;
+  const auto arrived = [&] {
+    return stats.launched_request_count() + stats.queued_request_count();
+  };
+  for (int turn = 0; turn < 20'000 && arrived() < kCalls; ++turn) {
     usleep(200);
+    ASSERT_TRUE(server_.Admin()->GetStats(Patient().get(), {}, &stats).ok());
   }
+  ASSERT_EQ(arrived(), kCalls);
+  ASSERT_GE(stats.queued_request_count(), 1);
   ASSERT_TRUE(CloseLease(server_, session.id()).ok());
   int completed = 0, dropped = 0;
   for (auto& call : calls) {

@@ -90,6 +90,11 @@ TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
   LeaseSession session(server.Connect(server.unix_target()), {});
   v1::ResourceId buffer;
   EXPECT_TRUE(session.Allocate(64 << 20, buffer).ok());
+  // Leases are numbered from 1; the first was the worker's, the last is this one.
+  const int64_t opened = LeasesOnceAtMost(1, server).leases(0).lease_number() - 2;
+  std::printf("%lld of %d clients were killed with a lease\n", static_cast<long long>(opened),
+              kCycles);
+  EXPECT_GE(opened, 1) << "else the kills show nothing";
   EXPECT_TRUE(server.running()) << server.log();
 }
 
