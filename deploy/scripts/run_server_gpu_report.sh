@@ -99,10 +99,10 @@ if wants suites || wants backend; then
   note "| --- | --- | --- | --- |"
 fi
 if wants suites; then
-  suites=(MemorySharingTest:EngineTest LeaseTest OperationsTest ExecuteStreamTest MalformedTest
+  suites=(MemorySharingTest:EngineTest LeaseTest LeaseCloseTest OperationsTest ExecuteStreamTest MalformedTest
     LifecycleTest OverloadTest LeaseKillTest)
   for suite in "${suites[@]}"; do
-    filter=$(sed 's/:/.*:/g' <<<"$suite").*
+    filter="$(sed 's/:/.*:/g' <<<"$suite").*"
     start "${suite##*:}" "$here/integration_suites" --gtest_filter="$filter"
   done
 fi
