@@ -5,16 +5,8 @@
 set -euo pipefail
 cmake=$1 build=$2 source=$3 compiler=$4 example=$5 server=${6:-}
 
-folder=$(mktemp -d)
-server_pid=
-finish() {
-  if [[ -n $server_pid ]]; then
-    kill "$server_pid" 2>/dev/null || true
-    wait "$server_pid" 2>/dev/null || true
-  fi
-  rm -rf "$folder"
-}
-trap finish EXIT
+# shellcheck source=tests/install/temporary_server.sh
+. "$(dirname "$0")/temporary_server.sh"
 
 "$cmake" --install "$build" --prefix "$folder/prefix" --component winnow_development >/dev/null
 cp -r "$source/examples/$example" "$folder/source"
@@ -30,9 +22,8 @@ fi
 
 arguments=()
 if [[ -n $server ]]; then
-  "$server" --backend=cpu --listen="unix:$folder/server.sock" &
-  server_pid=$!
-  arguments=("unix:$folder/server.sock")
+  start_server "$server"
+  arguments=("$target")
 fi
 "$folder/build/$example" "${arguments[@]}" >"$folder/output"
 diff "$folder/output" "$folder/source/expected.txt"

@@ -17,16 +17,8 @@ if [[ -z $python ]] || ! command -v protoc grpc_python_plugin >/dev/null; then
   exit 77
 fi
 
-folder=$(mktemp -d)
-server_pid=
-finish() {
-  if [[ -n $server_pid ]]; then
-    kill "$server_pid" 2>/dev/null || true
-    wait "$server_pid" 2>/dev/null || true
-  fi
-  rm -rf "$folder"
-}
-trap finish EXIT
+# shellcheck source=tests/install/temporary_server.sh
+. "$(dirname "$0")/temporary_server.sh"
 
 # The commands of the README, with a folder of our own for build/python and that interpreter for python3.
 script=$(sed -n '/^mkdir -p build\/python/,/^```/{/^```/d;p}' "$source/examples/README.md")
@@ -34,16 +26,15 @@ script=${script//build\/python/"$folder/python"}
 script=${script//python3 /"$python" }
 [[ -n $script ]] || { echo "examples/README.md has no commands for Python"; exit 1; }
 
-"$server" --backend=cpu --listen="unix:$folder/server.sock" &
-server_pid=$!
+start_server "$server"
 cd "$source"
-WINNOW_TARGET="unix:$folder/server.sock" bash -euo pipefail -c "$script" >"$folder/output"
+WINNOW_TARGET="$target" bash -euo pipefail -c "$script" >"$folder/output"
 diff "$folder/output" examples/topk_python/expected.txt
 
 # An error is told by its reason: k that no server takes.
 sed 's/step.k = 3/step.k = 4096/' examples/topk_python/topk.py >"$folder/bad.py"
 status=0
-PYTHONPATH="$folder/python" "$python" "$folder/bad.py" "unix:$folder/server.sock" 2>"$folder/error" || status=$?
+PYTHONPATH="$folder/python" "$python" "$folder/bad.py" "$target" 2>"$folder/error" || status=$?
 if [[ $status -ne 1 ]] || ! grep -q "reason ERROR_REASON_K_OUT_OF_RANGE, field 'step.k', value '4096'" "$folder/error"; then
   cat "$folder/error"
   exit 1
