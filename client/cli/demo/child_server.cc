@@ -28,6 +28,7 @@ namespace winnow::cli {
 namespace {
 
 constexpr absl::Duration kStartPatience = absl::Seconds(10);
+constexpr absl::Duration kEndPatience = absl::Seconds(2);
 constexpr absl::Duration kStopPatience = absl::Seconds(5);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(2);
 
@@ -160,16 +161,26 @@ absl::Status ChildServer::Spawn(const std::string& program, const std::string& b
 absl::Status ChildServer::AwaitReady() {
   const absl::Time give_up = absl::Now() + kStartPatience;
   while (absl::Now() < give_up) {
-    if (Ended()) {
-      return absl::InternalError(
-          absl::StrCat("winnow-server ended at once: ", LastLine(LogPath())));
-    }
+    if (Ended()) return EndedAtOnce();
     if (Accepts(SocketPath())) return absl::OkStatus();
     absl::SleepFor(kPollInterval);
   }
   return absl::InternalError(absl::StrCat("winnow-server was not ready after ",
                                           absl::FormatDuration(kStartPatience), ": ",
                                           LastLine(LogPath())));
+}
+
+absl::Status ChildServer::Explain(absl::Status failure) {
+  const absl::Time give_up = absl::Now() + kEndPatience;
+  while (absl::Now() < give_up) {
+    if (Ended()) return EndedAtOnce();
+    absl::SleepFor(kPollInterval);
+  }
+  return failure;
+}
+
+absl::Status ChildServer::EndedAtOnce() const {
+  return absl::InternalError(absl::StrCat("winnow-server ended at once: ", LastLine(LogPath())));
 }
 
 bool ChildServer::Ended() {

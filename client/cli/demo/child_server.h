@@ -28,6 +28,11 @@ class ChildServer {
   // Asks it to end, waits 5 seconds, then ends it. Removes the directory.
   ~ChildServer();
 
+  // Why the first call to it failed: a server that does not find its device accepts connections for
+  // a moment before it ends, and then its last line says more than `failure`. Blocks for up to two
+  // seconds.
+  absl::Status Explain(absl::Status failure);
+
   std::string target() const;  // "unix:PATH"
   pid_t process_id() const { return process_id_; }
 
@@ -38,6 +43,7 @@ class ChildServer {
   std::string LogPath() const { return directory_ + "/server.log"; }
   absl::Status Spawn(const std::string& program, const std::string& backend);
   absl::Status AwaitReady();
+  absl::Status EndedAtOnce() const;
   bool Ended();  // whether the process has; reaps it
 
   std::string directory_;

@@ -65,8 +65,9 @@ absl::StatusOr<DemoServer> StartOwn(const DemoOptions& options) {
   TargetOptions own = options.target;
   own.target = server.child->target();
   own.tls = {};  // a socket of this host
-  WINNOW_ASSIGN_OR_RETURN(Session session, OpenSession(own));
-  server.session.emplace(std::move(session));
+  absl::StatusOr<Session> session = OpenSession(own);
+  if (!session.ok()) return server.child->Explain(session.status());
+  server.session.emplace(*std::move(session));
   return server;
 }
 

@@ -1,5 +1,7 @@
 // winnow demo as a person runs it: with a server of its own.
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -110,6 +112,29 @@ TEST(DemoCommandTest, ServerThatDoesNotStartIsAnErrorWithItsReason) {
   const CommandResult result = RunWinnow({"demo", "--server=/bin/false", "--no-picture"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("winnow-server ended at once"));
+}
+
+// As a server does whose device is not there: it listens first, and tells why it ends afterwards.
+constexpr absl::string_view kAcceptsAndEnds = R"(#!/usr/bin/env python3
+import os, socket, sys
+path = next(word for word in sys.argv if word.startswith("--listen=unix:"))[len("--listen=unix:"):]
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen()
+first, _ = listener.accept()
+first.recv(1)
+listener.close()
+os.unlink(path)
+sys.exit("no device to serve with")
+)";
+
+TEST(DemoCommandTest, ServerThatEndsAfterItAcceptedIsAnErrorWithItsReason) {
+  TempDir dir;
+  const std::string program = dir.Write("server", std::string(kAcceptsAndEnds));
+  ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+  const CommandResult result = RunWinnow({"demo", "--server", program, "--no-picture"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "winnow: winnow-server ended at once: no device to serve with\n");
 }
 
 TEST(DemoCommandTest, ProgramThatCannotBeRunIsNamed) {
