@@ -26,6 +26,7 @@ cmake --preset release -DWINNOW_BUILD_TESTS=OFF -DWINNOW_BUILD_BENCHMARKS=OFF >b
   cat build/quickstart.configure.log
   exit 1
 }
+grep -m 1 "^-- winnow:.*CUDA" build/quickstart.configure.log || true
 cmake --build build/release -j "${WINNOW_JOBS:-$(nproc)}" --target winnow-server winnow
 echo "== demo"
 build/release/client/cli/winnow demo "$@"

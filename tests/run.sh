@@ -7,6 +7,12 @@
 # The last thing printed is ctest's summary; the exit status is that of the first thing that failed.
 # Environment: WINNOW_SKIP_INSTALL=1 installs nothing; WINNOW_JOBS=N (default: the number of cores).
 set -euo pipefail
+if [[ $# -gt 0 ]]; then
+  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
+  [[ $1 == -h || $1 == --help ]] && exit 0
+  echo "tests/run.sh: takes no arguments" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
 . deploy/scripts/packages.sh
 
