@@ -148,17 +148,23 @@ TEST(OverloadTest, ARequestPastItsDeadlineIsNeverLaunched) {
   ServerProcess server({.flags = SlowWith({})});
   const auto indexer = server.Indexer();
   const SlowWork work(server.Connect(server.unix_target()));
+  // Runs for longer than the hurried ones may wait: a launch that begins before their deadline
+  // would rightly be theirs, since the earliest deadline goes first.
+  const SlowWork long_work(server.Connect(server.unix_target()), {}, /*times=*/16);
+  Flood first(*indexer, long_work);
+  first.Send();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(server).running_request_count() == 1; }));
   Flood patient(*indexer, work);
   for (int i = 0; i < 60; ++i) patient.Send();
-  ASSERT_TRUE(Eventually([&] { return StatsOf(server).queued_request_count() > 20; }));
   Flood hurried(*indexer, work);
   for (int i = 0; i < 20; ++i) hurried.Send(std::chrono::milliseconds(5));
   const auto hurried_codes = hurried.Finish();
   EXPECT_EQ(hurried_codes.count(grpc::StatusCode::OK), 0u);
   EXPECT_GE(CountOf(hurried_codes, grpc::StatusCode::DEADLINE_EXCEEDED), 1);
+  EXPECT_EQ(CountOf(first.Finish(), grpc::StatusCode::OK), 1);
   EXPECT_EQ(CountOf(patient.Finish(), grpc::StatusCode::OK), 60);
   // Those that arrived were expired or cancelled in the queue: none was launched.
-  EXPECT_EQ(StatsOf(server).launched_request_count(), 60);
+  EXPECT_EQ(StatsOf(server).launched_request_count(), 61);
   ExpectIdleAndServing(server);
 }
 

@@ -1,5 +1,6 @@
 #include "tests/integration/slow_work.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,28 +20,30 @@ constexpr int32_t kResults = 4096;  // of a step
 // A GPU reads in the time of a request what takes one thread a hundred times as long.
 int32_t SlowRows() { return TestBackend() == "cpu" ? 16 : 2048; }
 
-void AddStep(v1::ExecuteRequest& request, int32_t rows, const v1::ResourceId& buffer) {
+void AddStep(v1::ExecuteRequest& request, int32_t rows, int32_t k, const v1::ResourceId& buffer) {
   auto& step = *request.add_steps()->mutable_top_k();
   *step.mutable_scores() = BufferTensor(v1::DATA_TYPE_FLOAT32, rows, kColumns, buffer);
   *step.mutable_lengths() = Int32Vector(std::vector<int32_t>(rows, kColumns));
-  step.set_k(kResults / SlowRows());
+  step.set_k(k);
   step.mutable_indices()->set_placement(v1::OUTPUT_PLACEMENT_INLINE);
 }
 
 }  // namespace
 
-SlowWork::SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open)
+SlowWork::SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open, int32_t times)
     : session_(std::move(channel), std::move(open)) {
+  const int32_t rows = SlowRows() * times;
   v1::ResourceId buffer;
   if (!session_.opened() ||
-      !session_.Allocate(SlowRows() * kColumns * int64_t{sizeof(float)}, buffer).ok()) {
+      !session_.Allocate(rows * kColumns * int64_t{sizeof(float)}, buffer).ok()) {
     std::fprintf(stderr, "no lease or no buffer for slow work\n");
     std::abort();
   }
   request_.set_lease_id(session_.id());
+  const int32_t k = std::max(1, kResults / rows);
   // Steps of different rows: the scheduler cannot cut such a request into short launches.
-  AddStep(request_, 1, buffer);
-  for (int i = 1; i < kSteps; ++i) AddStep(request_, SlowRows(), buffer);
+  AddStep(request_, 1, k, buffer);
+  for (int i = 1; i < kSteps; ++i) AddStep(request_, rows, k, buffer);
 }
 
 }  // namespace winnow::testing

@@ -3,6 +3,7 @@
 #ifndef WINNOW_TESTS_INTEGRATION_SLOW_WORK_H_
 #define WINNOW_TESTS_INTEGRATION_SLOW_WORK_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "grpcpp/channel.h"
@@ -12,11 +13,12 @@
 namespace winnow::testing {
 
 // A lease with a buffer of scores, and a request that selects from all of them sixty times over:
-// tens of milliseconds of work, whether for one thread of a CPU or for a whole GPU. Ends the
-// program when the server does not grant them.
+// about ten milliseconds of work, whether for one thread of a CPU or for a whole GPU, `times` over.
+// Ends the program when the server does not grant them.
 class SlowWork {
  public:
-  explicit SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open = {});
+  explicit SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open = {},
+                    int32_t times = 1);
 
   const v1::ExecuteRequest& request() const { return request_; }
   LeaseSession& session() { return session_; }
