@@ -47,6 +47,7 @@ void AddCommands(CLI::App& root, Commands& commands) {
   AddInfoCommand(root, commands);
   AddProbeCommand(root, commands);
   AddLeasesCommand(root, commands);
+  AddOccupancyCommand(root, commands);
   AddDrainCommand(root, commands);
 }
 

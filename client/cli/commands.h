@@ -30,6 +30,7 @@ void AddInfoCommand(CLI::App& root, Commands& commands);
 void AddProbeCommand(CLI::App& root, Commands& commands);
 void AddLeasesCommand(CLI::App& root, Commands& commands);
 void AddDrainCommand(CLI::App& root, Commands& commands);
+void AddOccupancyCommand(CLI::App& root, Commands& commands);
 
 }  // namespace winnow::cli
 

@@ -7,10 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
+#include "client/cli/deep_probe.h"
 #include "client/cli/option_checks.h"
 #include "client/cli/server_report.h"
 #include "client/cli/session.h"
@@ -24,19 +25,39 @@ struct DrainOptions {
   double within_seconds = 30;
 };
 
+struct ProbeOptions {
+  TargetOptions target;
+  bool deep = false;
+};
+
 absl::StatusOr<Report> RunInfo(const TargetOptions& options) {
   WINNOW_ASSIGN_OR_RETURN(const Session session, OpenSession(options));
   WINNOW_ASSIGN_OR_RETURN(const client::ServerStats stats, session.client.GetStats());
   return InfoReport(session.target, session.info, stats);
 }
 
-absl::StatusOr<Report> RunProbe(const TargetOptions& options) {
+// One line a finding, its text aligned; JSON has the verdict as a word of its own.
+void AddFindings(const Findings& findings, Report& report) {
+  Json list = Json::array();
+  for (const Finding& finding : findings.all()) {
+    const std::string verdict(Name(finding.verdict));
+    absl::StrAppendFormat(&report.text, "  %-9s  %-20s  %s\n", verdict, finding.what, finding.said);
+    list.push_back({{"what", finding.what},
+                    {"verdict", absl::StrReplaceAll(verdict, {{" ", "_"}})},
+                    {"said", finding.said}});
+    report.failed = report.failed || finding.verdict == Verdict::kNotOk;
+  }
+  report.json["findings"] = std::move(list);
+}
+
+absl::StatusOr<Report> RunProbe(const ProbeOptions& probe) {
+  const TargetOptions& options = probe.target;
   const absl::Time start = absl::Now();
   WINNOW_ASSIGN_OR_RETURN(const Session session, OpenSession(options));
   WINNOW_ASSIGN_OR_RETURN(const client::HealthStatus health, session.client.Health());
   const absl::Duration wall = absl::Now() - start;
   const std::string state(Name(health));
-  return Report{
+  Report report{
       .text = absl::StrCat(session.target, ": ", state, ", ", session.DeviceText(), ", ",
                            Shown(wall), "\n"),
       .json = {{"command", "probe"},
@@ -46,6 +67,10 @@ absl::StatusOr<Report> RunProbe(const TargetOptions& options) {
                {"device", {{"kind", session.info.device.kind}, {"name", session.info.device.name}}},
                {"wall_us", absl::ToDoubleMicroseconds(wall)}},
       .failed = health != client::HealthStatus::kServing};
+  if (probe.deep && !report.failed) {
+    AddFindings(ProbeDeeply(session, options), report);
+  }
+  return report;
 }
 
 absl::StatusOr<Report> RunDrain(const DrainOptions& options) {
@@ -73,15 +98,23 @@ void AddInfoCommand(CLI::App& root, Commands& commands) {
 }
 
 void AddProbeCommand(CLI::App& root, Commands& commands) {
-  auto options = std::make_shared<TargetOptions>();
+  auto options = std::make_shared<ProbeOptions>();
   CLI::App* command =
       root.add_subcommand("probe", "Whether a server is serving: exit code 0, else 1 or 3");
-  AddTargetOptions(*command, *options);
+  command
+      ->add_flag("--deep", options->deep,
+                 "Also try each way of giving the server data, on this host\nand as this user, and "
+                 "say what is wrong")
+      ->group("Operation");
+  AddTargetOptions(*command, options->target);
   command->footer(
       "Example, as a container's readiness check:\n"
       "  winnow probe --timeout 1\n"
-      "Exit codes: 0 serving, 1 answers but is not serving, 3 does not answer.\n");
-  commands.push_back({command, &options->json, [options] { return RunProbe(*options); }});
+      "As a check of a new machine:\n"
+      "  winnow probe --deep\n"
+      "Exit codes: 0 serving, 1 answers but is not serving or something is wrong with the host,\n"
+      "3 does not answer.\n");
+  commands.push_back({command, &options->target.json, [options] { return RunProbe(*options); }});
 }
 
 void AddDrainCommand(CLI::App& root, Commands& commands) {

@@ -65,6 +65,12 @@ void AppendRpcs(std::string& text, const std::vector<client::RpcStats>& rpcs) {
                         "99 in 100", lines);
 }
 
+std::string MpsText(const client::DeviceDescription& device) {
+  if (device.multi_process_service)
+    return "other processes on the GPU at the same time (MPS is on)";
+  return "other processes on the GPU in turns: start MPS, or calls wait for their time slices";
+}
+
 std::string InfoText(const std::string& target, const client::ServerInfo& info,
                      const client::ServerStats& stats) {
   std::string text;
@@ -78,6 +84,7 @@ std::string InfoText(const std::string& target, const client::ServerInfo& info,
   AppendLine(text, "pool",
              absl::StrCat("width ", info.device.pool_width,
                           info.device.pool_note.empty() ? "" : "; ", info.device.pool_note));
+  if (info.device.kind == "cuda") AppendLine(text, "beside", MpsText(info.device));
   AppendLine(text, "limits", LimitsText(info.limits));
   AppendLine(text, "now",
              absl::StrCat(stats.queued_requests, " waiting, ", stats.running_requests, " running, ",
@@ -112,7 +119,9 @@ Json DeviceJson(const client::DeviceDescription& device) {
           {"memory_bytes", device.memory_bytes},
           {"max_cluster_size", device.max_cluster_size},
           {"pool_width", device.pool_width},
-          {"pool_note", device.pool_note}};
+          {"pool_note", device.pool_note},
+          {"multi_process_service", device.multi_process_service},
+          {"shares_memory", device.shares_memory}};
 }
 
 Json StatsJson(const client::ServerStats& stats) {

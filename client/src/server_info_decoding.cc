@@ -15,7 +15,9 @@ DeviceDescription ToDevice(const v1::DeviceDescription& message) {
           .max_cluster_size = message.max_cluster_size(),
           .pool_width = message.pool_width(),
           .pool_note = message.pool_note(),
-          .instruction_set = message.instruction_set()};
+          .instruction_set = message.instruction_set(),
+          .multi_process_service = message.multi_process_service(),
+          .shares_memory = message.shares_memory()};
 }
 
 ServerLimits ToLimits(const v1::ServerLimits& message) {

@@ -35,8 +35,9 @@ const std::vector<std::pair<std::string, std::string>>& OptionsByCommand() {
        "--out-indices --out-values"},
       {"demo", "--data --seed --picture --no-picture --server --backend"},
       {"info", ""},
-      {"probe", ""},
+      {"probe", "--deep"},
       {"leases", "end"},
+      {"occupancy", "--cluster-size --blocks-per-sm"},
       {"drain", "--within"},
   };
   return *options;

@@ -133,6 +133,18 @@ TEST(LeasesCommandTest, EndExplainsItself) {
   }
 }
 
+TEST(OccupancyCommandTest, AServerWithoutAGpuSaysSo) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"occupancy"}, {"occupancy", "--cluster-size", "8"}}) {
+    const CommandResult result = RunOnServer(arguments);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("cluster"));
+  }
+  EXPECT_EQ(ParseJson(RunOnServer({"occupancy", "--json"}))["error"]["reason"], "NOT_IN_BUILD");
+  EXPECT_EQ(RunOnServer({"occupancy", "--cluster-size", "3"}).exit_code, 2);
+  EXPECT_EQ(RunOnServer({"occupancy", "--blocks-per-sm", "33"}).exit_code, 2);
+}
+
 TEST(DrainCommandTest, ServerEndsAndThenProbeFindsNone) {
   auto server = ChildServer::Start(WINNOW_SERVER_PROGRAM, "cpu");
   ASSERT_TRUE(server.ok()) << server.status();
@@ -170,6 +182,7 @@ std::vector<CommandLine> AllCommands(const TempDir& dir) {
       {"info", {"info"}},
       {"probe", {"probe"}},
       {"leases", {"leases"}},
+      {"occupancy", {"occupancy"}},
       {"drain", {"drain"}},
   };
 }
@@ -205,7 +218,8 @@ TEST(UnreachableServerTest, AnswerOfSomethingElseIsNoServer) {
 TEST(AllCommandsTest, PrintJsonWithTheCommandFirst) {
   TempDir dir;
   for (CommandLine& command : AllCommands(dir)) {
-    if (command.name == "drain") continue;  // it would end the server of the other tests
+    if (command.name == "drain") continue;      // it would end the server of the other tests
+    if (command.name == "occupancy") continue;  // the tests' server has no GPU
     command.arguments.push_back("--json");
     const CommandResult result = RunOnServer(command.arguments);
     EXPECT_EQ(result.exit_code, 0) << command.name << ": " << result.err;

@@ -42,7 +42,9 @@ struct DeviceDescription {
   int32_t max_cluster_size = 0;
   int32_t pool_width = 0;
   std::string pool_note;
-  std::string instruction_set;  // CPU: vector instructions in use
+  std::string instruction_set;         // CPU: vector instructions in use
+  bool multi_process_service = false;  // the server's context is a client of CUDA's MPS
+  bool shares_memory = false;          // GPU memory of other processes can be imported
 };
 
 struct ServerInfo {
