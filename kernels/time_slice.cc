@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 
 namespace winnow {
@@ -11,6 +12,16 @@ namespace {
 
 // Above the default of about a millisecond. Not by far: whoever did not just wake waits so long.
 constexpr uint64_t kLongNanos = 3'000'000;
+
+// Of SchedulingAttributes: what the thread asks for is its own, threads that it starts have the
+// default.
+constexpr uint64_t kResetOnFork = 1;
+
+// A hundred times what giving up a core costs that nobody waits for.
+constexpr std::chrono::microseconds kTurn(100);
+
+thread_local bool gives_way_here = false;
+thread_local std::chrono::steady_clock::time_point turn_began;
 
 // The first version of the kernel's struct sched_attr, whose header clashes with the C library's.
 struct SchedulingAttributes {
@@ -33,8 +44,25 @@ bool AskForLongTimeSlices() {
   // A kernel that knows no slices gives 0, and would take the time for something else.
   if (attributes.policy != SCHED_OTHER || attributes.runtime_nanos == 0) return false;
   attributes.size = sizeof(attributes);
+  attributes.flags |= kResetOnFork;
   attributes.runtime_nanos = kLongNanos;
   return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+}
+
+GivingWay::GivingWay(bool gives_way) : before_(gives_way_here) {
+  gives_way_here = gives_way;
+  if (gives_way && !before_) turn_began = std::chrono::steady_clock::now();
+}
+
+GivingWay::~GivingWay() { gives_way_here = before_; }
+
+bool GivingWay::Here() { return gives_way_here; }
+
+bool GivingWay::EndTurnIfDue() {
+  if (!gives_way_here || std::chrono::steady_clock::now() - turn_began < kTurn) return false;
+  sched_yield();
+  turn_began = std::chrono::steady_clock::now();
+  return true;
 }
 
 }  // namespace winnow

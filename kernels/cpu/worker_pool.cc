@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "hwy/cache_control.h"
-#include "winnow/kernels/time_slice.h"
 
 namespace winnow::cpu {
 namespace {
@@ -32,12 +31,16 @@ void WorkerPool::Help(Job& job) {
   for (int64_t i = job.next.fetch_add(1, std::memory_order_relaxed); i < job.count;
        i = job.next.fetch_add(1, std::memory_order_relaxed)) {
     job.work(i);
+    GivingWay::EndTurnIfDue();
   }
 }
 
 void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
   if (count <= 1 || workers_.empty()) {
-    for (int64_t i = 0; i < count; ++i) work(i);
+    for (int64_t i = 0; i < count; ++i) {
+      work(i);
+      GivingWay::EndTurnIfDue();
+    }
     return;
   }
   Job job{work, count};
@@ -68,7 +71,10 @@ void WorkerPool::WorkerLoop() {
     Job& job = *jobs_.front();
     ++job.helpers;
     lock.unlock();
-    Help(job);
+    {
+      const GivingWay giving_way(job.gives_way);
+      Help(job);
+    }
     lock.lock();
     // Found empty: take it off the list, unless its owner or another thread already did.
     const auto place = std::find(jobs_.begin(), jobs_.end(), &job);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "winnow/kernels/time_slice.h"
 
 namespace winnow::cpu {
 
@@ -27,13 +28,15 @@ class WorkerPool {
   int32_t threads() const { return static_cast<int32_t>(workers_.size()) + 1; }
 
   // Calls `work(i)` once for each i in [0, count), in any order, on up to threads() threads, and
-  // returns when all calls have returned. `work` must not call Run. Thread-safe.
+  // returns when all calls have returned. All of them give way when the caller does (GivingWay in
+  // time_slice.h). `work` must not call Run. Thread-safe.
   void Run(int64_t count, absl::FunctionRef<void(int64_t)> work);
 
  private:
   struct Job {
     absl::FunctionRef<void(int64_t)> work;
     int64_t count;
+    const bool gives_way = GivingWay::Here();
     std::atomic<int64_t> next{0};
     // Threads of the pool inside Help. Changed under mutex_; a look without it is a hint only.
     std::atomic<int32_t> helpers{0};

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -34,6 +35,50 @@ TEST(TimeSliceTest, AThreadThatAsksGetsLongerSlicesAndNoOtherDoes) {
   if (!taken) GTEST_SKIP() << "this kernel knows no time slices, or refuses to change them";
   EXPECT_GT(after, before);
   EXPECT_EQ(SliceOfThisThread(), before);
+}
+
+TEST(TimeSliceTest, AThreadThatItStartsHasUsualSlices) {
+  const uint64_t usual = SliceOfThisThread();
+  uint64_t after = 0;
+  bool taken = false;
+  std::thread([&] {
+    taken = AskForLongTimeSlices();
+    std::thread([&] { after = SliceOfThisThread(); }).join();
+  }).join();
+  if (!taken) GTEST_SKIP() << "this kernel knows no time slices, or refuses to change them";
+  EXPECT_EQ(after, usual);
+}
+
+// Computes until the turn is over, or for a second.
+bool TurnEnds() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < end) {
+    if (GivingWay::EndTurnIfDue()) return true;
+  }
+  return false;
+}
+
+TEST(GivingWayTest, TurnsEndWhileItLives) {
+  {
+    const GivingWay giving_way(true);
+    EXPECT_TRUE(GivingWay::Here());
+    EXPECT_FALSE(GivingWay::EndTurnIfDue()) << "the turn has just begun";
+    EXPECT_TRUE(TurnEnds());
+  }
+  EXPECT_FALSE(GivingWay::Here());
+  EXPECT_FALSE(GivingWay::EndTurnIfDue());
+}
+
+TEST(GivingWayTest, TheLastOneDecidesAndIsOfItsThread) {
+  const GivingWay outer(true);
+  {
+    const GivingWay inner(false);
+    EXPECT_FALSE(GivingWay::Here());
+  }
+  EXPECT_TRUE(GivingWay::Here());
+  bool elsewhere = true;
+  std::thread([&] { elsewhere = GivingWay::Here(); }).join();
+  EXPECT_FALSE(elsewhere);
 }
 
 }  // namespace

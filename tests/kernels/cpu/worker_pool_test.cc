@@ -27,6 +27,21 @@ TEST(WorkerPoolTest, APoolOfOneThreadDoesAllOnTheCaller) {
   EXPECT_EQ(threads, std::set<std::thread::id>{std::this_thread::get_id()});
 }
 
+// Each item waits for the other, so both threads of the pool have one.
+TEST(WorkerPoolTest, AllItemsOfAJobGiveWayWhenItsCallerDoes) {
+  WorkerPool pool(2);
+  for (const bool gives_way : {true, false}) {
+    const GivingWay of_the_caller(gives_way);
+    std::atomic<int> here = 0, giving_way = 0;
+    pool.Run(2, [&](int64_t) {
+      giving_way += GivingWay::Here();
+      ++here;
+      while (here < 2) std::this_thread::yield();
+    });
+    EXPECT_EQ(giving_way, gives_way ? 2 : 0);
+  }
+}
+
 // Each item waits for the others, so the job ends only if four threads work on it.
 TEST(WorkerPoolTest, AJobIsDoneByAllThreads) {
   WorkerPool pool(4);
