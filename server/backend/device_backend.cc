@@ -123,7 +123,11 @@ void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
 
 void DeviceBackend::Run(LaunchExecutor& executor, Launched launched) {
   mu_.Unlock();
-  const LaunchCounts counts = executor.Execute(*launched.batch);
+  LaunchCounts counts;
+  {
+    const GivingWay giving_way(launched.batch->gives_way && info_.device.host_memory);
+    counts = executor.Execute(*launched.batch);
+  }
   mu_.Lock();
   // Before the callback, so that its stats hold the work that it is told of.
   Count(counts);

@@ -173,6 +173,9 @@ struct WorkBatch {
   // The caller lets Launch do the work and call back before it returns, when that is quicker than
   // waking a thread of the backend.
   bool may_run_inline = false;
+  // On a device that works in host memory the batch leaves its cores to who waits for them, every
+  // now and then: urgent requests are about.
+  bool gives_way = false;
 };
 
 }  // namespace winnow::server

@@ -44,6 +44,7 @@ struct LaunchPart {
 // One launch, from the choice of its tasks to its completion.
 struct PendingLaunch {
   TaskClass task_class = TaskClass::kInteractive;
+  bool gives_way = false;  // bulk work while interactive work comes
   std::vector<LaunchPart> parts;
 };
 

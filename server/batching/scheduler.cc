@@ -133,6 +133,7 @@ absl::StatusOr<TaskId> SchedulerImpl::Submit(std::unique_ptr<Task>& task) {
     pending->task = std::move(task);
     tasks_.emplace(id, std::move(made));
     ++flows_[pending->entry.flow_id].unfinished_tasks;
+    if (pending->task_class == TaskClass::kInteractive) last_interactive_ = now;
     ++stats_.submitted;
     ++stats_.queued_tasks;
     stats_.queued_host_bytes += pending->host_bytes;

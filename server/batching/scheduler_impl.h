@@ -94,6 +94,7 @@ class SchedulerImpl final : public Scheduler {
   int32_t free_slots_ ABSL_GUARDED_BY(mu_);
   int32_t bulk_launches_ ABSL_GUARDED_BY(mu_) = 0;
   int32_t interactive_since_bulk_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Time last_interactive_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // when it came
   SchedulerStats stats_ ABSL_GUARDED_BY(mu_);
   bool draining_ ABSL_GUARDED_BY(mu_) = false;
 

@@ -10,6 +10,13 @@
 #include "server/batching/task_errors.h"
 
 namespace winnow::server {
+namespace {
+
+// After an interactive task others like it are expected for so long: some steps of a model that
+// decodes.
+constexpr absl::Duration kInteractiveMemory = absl::Milliseconds(100);
+
+}  // namespace
 
 void SchedulerImpl::ChooseLaunches(absl::Time now, Launches& launches) {
   while (true) {
@@ -77,6 +84,8 @@ void SchedulerImpl::AddPart(const FlowQueue::Part& part, absl::Time now, Pending
 std::unique_ptr<PendingLaunch> SchedulerImpl::ChooseLaunch(TaskClass task_class, absl::Time now) {
   auto launch = std::make_unique<PendingLaunch>();
   launch->task_class = task_class;
+  launch->gives_way =
+      task_class == TaskClass::kBulk && now - last_interactive_ < kInteractiveMemory;
   std::vector<FlowQueue::Entry*> expired;
   const auto taken = QueueOf(task_class).Take(LimitsOf(options_, task_class), now, expired);
   launch->parts.reserve(taken.size());
@@ -91,6 +100,7 @@ void SchedulerImpl::Start(Launches launches, bool may_run_inline) {
     auto batch = std::make_unique<WorkBatch>();
     batch->high_priority = launch->task_class == TaskClass::kInteractive;
     batch->may_run_inline = may_run_inline;
+    batch->gives_way = launch->gives_way;
     batch->items.reserve(launch->parts.size());
     for (LaunchPart& part : launch->parts) {
       WorkItem& work = part.pending->task->work;

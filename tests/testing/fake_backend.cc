@@ -63,7 +63,7 @@ FakeBackend::~FakeBackend() {
 }
 
 void FakeBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
-  LaunchRecord record{.high_priority = batch->high_priority};
+  LaunchRecord record{.high_priority = batch->high_priority, .gives_way = batch->gives_way};
   for (const WorkItem* item : batch->items) {
     record.items.push_back(item);
     record.first_rows.push_back(item->first_row);

@@ -25,6 +25,7 @@ class FakeBackend final : public Backend {
     std::vector<int64_t> first_rows;  // of each item
     std::vector<int64_t> rows;        // of each item
     bool high_priority = false;
+    bool gives_way = false;
   };
 
   // With `automatic_seed` launches complete by themselves, soon and in random order; otherwise when

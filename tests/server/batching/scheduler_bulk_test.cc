@@ -52,6 +52,21 @@ TEST_F(SchedulerTest, BulkWorkLeavesSlotsFree) {
   CompleteAll();
 }
 
+TEST_F(SchedulerTest, BulkWorkGivesWayWhileInteractiveWorkComes) {
+  Start(1, {.interactive_rows = 4, .bulk_launch_rows = 30});
+  Submit(MakeTask(1, 90));
+  EXPECT_FALSE(backend_->launches()[0].gives_way) << "there was no interactive work";
+  Submit(MakeTask(2));
+  backend_->CompleteOldest();
+  backend_->CompleteOldest();
+  ASSERT_EQ(backend_->launches().size(), 3u);
+  EXPECT_FALSE(backend_->launches()[1].gives_way) << "it is interactive itself";
+  EXPECT_TRUE(backend_->launches()[2].gives_way);
+  clock_.Advance(absl::Milliseconds(100));
+  CompleteAll();
+  EXPECT_FALSE(backend_->launches()[3].gives_way) << "none came for long";
+}
+
 TEST_F(SchedulerTest, AFailedLaunchEndsItsBulkTaskWithoutTheRest) {
   Start(1, {.interactive_rows = 4, .bulk_launch_rows = 30});
   Outcome& bulk = Submit(MakeTask(1, 100));
