@@ -11,6 +11,7 @@
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "tests/testing/discrete_device.h"
+#include "tests/testing/forwarding_device.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/work_items.h"
 #include "winnow/kernels/error.h"
@@ -77,6 +78,57 @@ TEST_P(DeviceBackendTest, ResultsCountsAndTimesComeBack) {
   EXPECT_GE(item.timing.device, absl::ZeroDuration());
   EXPECT_EQ(item.timing.batch_items, 1);
   EXPECT_EQ(item.timing.batch_rows, 3);
+}
+
+// Holds selections of many rows until it is told to go on.
+class HoldingDevice final : public winnow::testing::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::Status TopK(Stream& stream, const TopKParams& params,
+                    absl::Span<const TopKSegment> segments,
+                    absl::Span<std::byte> workspace) override {
+    if (segments[0].rows >= kManyRows) {
+      held.Notify();
+      go_on.WaitForNotification();
+    }
+    return ForwardingDevice::TopK(stream, params, segments, workspace);
+  }
+  static constexpr int64_t kManyRows = 100;
+  absl::Notification held, go_on;
+};
+
+// Only one slot takes any work, so urgent work would wait if bulk work were in it.
+TEST(BulkSlotTest, BulkWorkHasAThreadOfItsOwnAndUrgentWorkDoesNotWaitForIt) {
+  auto made = std::make_unique<HoldingDevice>(*OpenCpuDevice({.threads = 1}));
+  HoldingDevice& device = *made;
+  auto backend = DeviceBackend::Create(
+      std::move(made),
+      {.launch_slots = 1, .buffer_pool_bytes = 1 << 20, .staging_pool_bytes = 4 << 20});
+  ASSERT_OK(backend);
+  std::thread::id bulk_thread, urgent_thread;
+  absl::Notification bulk_done, urgent_done;
+  const auto launch = [&](WorkItem& item, bool urgent, std::thread::id& thread,
+                          absl::Notification& done) {
+    auto batch = std::make_unique<WorkBatch>();
+    batch->items = {&item};
+    batch->high_priority = urgent;
+    (*backend)->Launch(std::move(batch), [&](std::unique_ptr<WorkBatch>) {
+      thread = std::this_thread::get_id();
+      done.Notify();
+    });
+  };
+  WorkItem bulk = MakeTopKItem(HoldingDevice::kManyRows, 8, 2), urgent = MakeTopKItem(1, 8, 2);
+  launch(bulk, false, bulk_thread, bulk_done);
+  device.held.WaitForNotification();
+  launch(urgent, true, urgent_thread, urgent_done);
+  EXPECT_TRUE(urgent_done.WaitForNotificationWithTimeout(absl::Seconds(20)));
+  EXPECT_FALSE(bulk_done.HasBeenNotified());
+  device.go_on.Notify();
+  bulk_done.WaitForNotification();
+  urgent_done.WaitForNotification();
+  EXPECT_OK(bulk.status);
+  EXPECT_OK(urgent.status);
+  EXPECT_NE(bulk_thread, urgent_thread);
 }
 
 TEST_P(DeviceBackendTest, AFaultIsItsItemsOwnAndNamesStepRowAndField) {
