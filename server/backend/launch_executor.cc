@@ -151,7 +151,7 @@ absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
   WINNOW_RETURN_IF_ERROR(Enqueue(launch, run));
   run.launch_time = absl::FromChrono(SteadyNow() - run.begun);
   if (run.waits) {
-    WINNOW_RETURN_IF_ERROR(AwaitStart(launch.items().front()->ordering, run));
+    WINNOW_RETURN_IF_ERROR(AwaitStart(launch.items(), run));
   }
   WINNOW_RETURN_IF_ERROR(finished_->Wait());
   WINNOW_ASSIGN_OR_RETURN(const double micros, finished_->MicrosSince(*started_));

@@ -68,7 +68,7 @@ class LaunchExecutor {
   // wait that took too long.
   absl::Status EnqueueWait(Items items, Run& run);
   absl::Status EnqueueSets(Items items);
-  absl::Status AwaitStart(const WorkOrdering& ordering, Run& run);
+  absl::Status AwaitStart(Items items, Run& run);
   absl::Status EndWait(const WorkOrdering& ordering, Run& run);
   void FinishItems(const StagedLaunch& launch, const Run& run);
   // Rows by route, from the plan that a step was given or from the one the device makes for lengths

@@ -28,6 +28,23 @@ absl::StatusOr<MemorySharing*> WordsOf(Device& device) {
       {.reason = ErrorReason::kNotInBuild, .field = "ordering"});
 }
 
+// Not Ok when nobody wants the outcome of any of the items any more.
+absl::Status EndedEarly(absl::Span<WorkItem* const> items) {
+  WaitEnd why = WaitEnd::kNone;
+  for (const WorkItem* item : items) {
+    const auto& end = item->ordering.wait_end;
+    why = end == nullptr ? WaitEnd::kNone : end->load(std::memory_order_relaxed);
+    if (why == WaitEnd::kNone) return absl::OkStatus();
+  }
+  const bool draining = why == WaitEnd::kDraining;
+  return MakeError(absl::StatusCode::kUnavailable,
+                   draining ? "the server is shutting down and waits for ordering.wait_for no "
+                              "longer; go to another one"
+                            : "the lease has ended, and nobody waits for ordering.wait_for",
+                   {.reason = draining ? ErrorReason::kServerDraining : ErrorReason::kLeaseEnded,
+                    .field = "ordering.wait_for"});
+}
+
 }  // namespace
 
 absl::Status LaunchExecutor::EnqueueWait(Items items, Run& run) {
@@ -49,7 +66,8 @@ absl::Status LaunchExecutor::EnqueueSets(Items items) {
   return absl::OkStatus();
 }
 
-absl::Status LaunchExecutor::AwaitStart(const WorkOrdering& ordering, Run& run) {
+absl::Status LaunchExecutor::AwaitStart(Items items, Run& run) {
+  const WorkOrdering& ordering = items.front()->ordering;
   const auto deadline =
       std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(ordering.wait_timeout);
   while (true) {
@@ -58,6 +76,7 @@ absl::Status LaunchExecutor::AwaitStart(const WorkOrdering& ordering, Run& run) 
       run.waits = false;
       return absl::OkStatus();
     }
+    WINNOW_RETURN_IF_ERROR(EndedEarly(items));
     if (std::chrono::steady_clock::now() >= deadline) break;
     std::this_thread::sleep_for(kLookAgain);
   }
@@ -76,8 +95,15 @@ absl::Status LaunchExecutor::EndWait(const WorkOrdering& ordering, Run& run) {
   // A peer may write over what was set before the device has looked at it: then it is set again. A
   // wait that stays would hold the launch slot for good.
   while (true) {
-    WINNOW_RETURN_IF_ERROR(words->SetWord(other, ordering.wait_word, ordering.wait_value));
+    // Not back: a word that has come that far or further ends the wait by itself, and whoever waits
+    // for its later values must find them.
+    uint32_t word = 0;
+    WINNOW_RETURN_IF_ERROR(device_->Copy(other, &word, ordering.wait_word, sizeof(word)));
     WINNOW_RETURN_IF_ERROR(other.Synchronize());
+    if (static_cast<int32_t>(word - ordering.wait_value) < 0) {
+      WINNOW_RETURN_IF_ERROR(words->SetWord(other, ordering.wait_word, ordering.wait_value));
+      WINNOW_RETURN_IF_ERROR(other.Synchronize());
+    }
     for (int look = 0; look < kLooksPerSet; ++look) {
       WINNOW_ASSIGN_OR_RETURN(const bool started, started_->Done());
       if (started) return absl::OkStatus();

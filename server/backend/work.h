@@ -5,6 +5,7 @@
 #ifndef WINNOW_SERVER_BACKEND_WORK_H_
 #define WINNOW_SERVER_BACKEND_WORK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -138,15 +139,21 @@ struct WorkTiming {
   int64_t batch_rows = 0;
 };
 
+// Why a wait for a word was ended from outside.
+enum class WaitEnd : int32_t { kNone = 0, kDraining = 1, kLeaseEnded = 2 };
+
 // How an item is ordered with what other processes do on the device, by 32-bit words in memory that
 // the device reads and writes; `keep_alive` owns it. Only devices that share memory have words.
 struct WorkOrdering {
   std::byte* wait_word = nullptr;  // the item starts when it holds wait_value or is past it
   uint32_t wait_value = 0;
   absl::Duration wait_timeout =
-      absl::Seconds(1);           // then the backend sets the word, and fails the item
+      absl::Seconds(1);           // then the backend ends the wait, and fails the item
   std::byte* set_word = nullptr;  // set when the item's outputs are written, whatever its data were
   uint32_t set_value = 0;
+
+  // Set by whoever ends the wait early, from any thread; null: nobody does.
+  std::shared_ptr<std::atomic<WaitEnd>> wait_end;
 
   bool any() const { return wait_word != nullptr || set_word != nullptr; }
 };

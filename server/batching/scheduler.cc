@@ -131,6 +131,10 @@ absl::StatusOr<TaskId> SchedulerImpl::Submit(std::unique_ptr<Task>& task) {
     id = pending->id = pending->entry.sequence = next_id_++;
     pending->submitted = now;
     pending->task = std::move(task);
+    if (WorkOrdering& ordering = pending->task->work.ordering; ordering.wait_word != nullptr) {
+      ordering.wait_end = std::make_shared<std::atomic<WaitEnd>>(WaitEnd::kNone);
+      waits_.emplace(id, ordering.wait_end);
+    }
     tasks_.emplace(id, std::move(made));
     ++flows_[pending->entry.flow_id].unfinished_tasks;
     if (pending->task_class == TaskClass::kInteractive) last_interactive_ = now;
@@ -169,6 +173,7 @@ void SchedulerImpl::EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle)
     stats_.cancelled += static_cast<int64_t>(entries.size());
     DropAll(entries, CancelledError());
   }
+  EndWaits(flow_id, WaitEnd::kLeaseEnded);
   const auto flow = flows_.find(flow_id);
   if (flow != flows_.end()) {
     flow->second.idle.push_back(std::move(idle));
@@ -198,9 +203,18 @@ void SchedulerImpl::Drain(absl::Time deadline) {
         stats_.cancelled += static_cast<int64_t>(entries.size());
         DropAll(entries, DrainingError());
       }
+      EndWaits(std::nullopt, WaitEnd::kDraining);
       deadline = absl::InfiniteFuture();
     }
     clock_->WaitUntil(mu_, drained_, deadline);
+  }
+}
+
+void SchedulerImpl::EndWaits(std::optional<int64_t> flow_id, WaitEnd why) {
+  for (const auto& [id, end] : waits_) {
+    if (!flow_id.has_value() || tasks_.at(id)->entry.flow_id == *flow_id) {
+      end->store(why, std::memory_order_relaxed);
+    }
   }
 }
 
@@ -228,6 +242,7 @@ void SchedulerImpl::Forget(PendingTask* pending) {
     if (!flow->second.idle.empty()) WakeReaper();
     flows_.erase(flow);
   }
+  waits_.erase(pending->id);
   tasks_.erase(TaskId{pending->id});
   if (draining_ && tasks_.empty()) drained_.SignalAll();
 }

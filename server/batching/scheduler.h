@@ -75,7 +75,8 @@ class Scheduler {
   virtual bool Cancel(TaskId id) = 0;
 
   // Cancels every queued task of a flow and calls `idle` once, when its running tasks are done too
-  // and their `done` has returned; never from inside. No task of the flow may be submitted after.
+  // and their `done` has returned; never from inside. Running tasks that wait for a word wait no
+  // longer: Unavailable (LEASE_ENDED). No task of the flow may be submitted after.
   virtual void EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle) = 0;
 
   virtual SchedulerStats stats() const = 0;
@@ -84,7 +85,8 @@ class Scheduler {
   virtual void BeginDrain() = 0;
 
   // Begins to drain if that is not done, finishes what is queued and running until `deadline`, then
-  // fails what is still queued with Unavailable (SERVER_DRAINING) and waits for what runs. Every
+  // fails what is still queued or waits for a word with Unavailable (SERVER_DRAINING), and waits
+  // for what runs. Every
   // `done` has returned when this returns.
   virtual void Drain(absl::Time deadline) = 0;
 };

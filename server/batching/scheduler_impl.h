@@ -9,7 +9,9 @@
 #ifndef WINNOW_SERVER_BATCHING_SCHEDULER_IMPL_H_
 #define WINNOW_SERVER_BATCHING_SCHEDULER_IMPL_H_
 
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -78,6 +80,9 @@ class SchedulerImpl final : public Scheduler {
   void DropAll(const std::vector<FlowQueue::Entry*>& entries, const absl::Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // Ends the waits for words of running tasks: those of one flow, or of all.
+  void EndWaits(std::optional<int64_t> flow_id, WaitEnd why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   void RunReaper() ABSL_LOCKS_EXCLUDED(mu_);
   void WakeReaper() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -106,6 +111,8 @@ class SchedulerImpl final : public Scheduler {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   absl::CondVar reaper_wakes_;
   absl::CondVar drained_;
+  // Of tasks that wait for a word, while they are not forgotten.
+  absl::flat_hash_map<TaskId, std::shared_ptr<std::atomic<WaitEnd>>> waits_ ABSL_GUARDED_BY(mu_);
   std::thread reaper_;
 };
 

@@ -50,6 +50,8 @@ class FakeSharing final : public MemorySharing {
   }
   absl::Status AwaitWord(Stream&, const std::byte* word, uint32_t value) override {
     ++waits;
+    if (endless_waits) return absl::OkStatus();
+    if (waits_fail) return absl::InternalError("the wait was not enqueued");
     const auto ahead = static_cast<int32_t>(WordAt(word) - value);
     return ahead >= 0 ? absl::OkStatus() : absl::InternalError("the word is not there yet");
   }
@@ -67,6 +69,8 @@ class FakeSharing final : public MemorySharing {
   }
 
   std::atomic<int> opens{0}, open_now{0}, waits{0}, sets{0};
+  bool endless_waits = false;  // a wait is enqueued, whatever the word is
+  bool waits_fail = false;
   int sets_undone = 0;  // as many of the first sets a peer writes over at once
 
  private:

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -128,6 +129,47 @@ TEST_F(LaunchWordsTest, AWaitIsEndedAlthoughItsPeerWritesOverTheWord) {
   EXPECT_FALSE(item.status.ok());
   EXPECT_EQ(sharing_.sets, 3);
   EXPECT_EQ(words_[0], 9u);
+}
+
+TEST_F(LaunchWordsTest, AWaitThatNobodyWantsEndsBeforeItsTime) {
+  sharing_.endless_waits = true;
+  Open(std::make_unique<WaitingDevice>(&sharing_, Word(0)));
+  for (const auto& [why, reason] : {std::pair(WaitEnd::kDraining, ErrorReason::kServerDraining),
+                                    std::pair(WaitEnd::kLeaseEnded, ErrorReason::kLeaseEnded)}) {
+    words_[0] = 0;
+    WorkItem item = MakeTopKItem(2, 64, 4);
+    item.ordering = {.wait_word = Word(0), .wait_value = 9, .wait_timeout = absl::Hours(1)};
+    item.ordering.wait_end = std::make_shared<std::atomic<WaitEnd>>(why);
+    Run({&item});
+    EXPECT_EQ(item.status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(item.status, FailsWith(reason, "ordering.wait_for"));
+    EXPECT_EQ(words_[0], 9u) << "what was enqueued behind the wait must not stay there";
+  }
+}
+
+TEST_F(LaunchWordsTest, AWaitGoesOnWhileOneOfItsItemsIsWanted) {
+  sharing_.endless_waits = true;
+  Open(std::make_unique<WaitingDevice>(&sharing_, Word(0)));
+  WorkItem given_up = MakeTopKItem(2, 64, 4), wanted = MakeTopKItem(2, 64, 4);
+  for (WorkItem* item : {&given_up, &wanted}) {
+    item->ordering = {.wait_word = Word(0), .wait_value = 9, .wait_timeout = absl::Milliseconds(1)};
+    item->ordering.wait_end = std::make_shared<std::atomic<WaitEnd>>(WaitEnd::kNone);
+  }
+  given_up.ordering.wait_end->store(WaitEnd::kLeaseEnded);
+  Run({&given_up, &wanted});
+  EXPECT_THAT(wanted.status, FailsWith(ErrorReason::kDeadlineExpired, "ordering.wait_for"));
+}
+
+TEST_F(LaunchWordsTest, TheEndOfAWaitSetsNoWordBack) {
+  Open(std::make_unique<WaitingDevice>(&sharing_, Word(0)));
+  sharing_.waits_fail = true;
+  words_[0] = 12;
+  WorkItem item = MakeTopKItem(2, 64, 4);
+  item.ordering = {.wait_word = Word(0), .wait_value = 9};
+  Run({&item});
+  EXPECT_FALSE(item.status.ok());
+  EXPECT_EQ(words_[0], 12u);
+  EXPECT_EQ(sharing_.sets, 0);
 }
 
 TEST_F(LaunchWordsTest, ADeviceWithoutWordsSaysSo) {

@@ -136,5 +136,43 @@ TEST_F(SchedulerTest, ADrainPastItsDeadlineFailsWhatIsQueuedAndWaitsForWhatRuns)
   EXPECT_EQ(scheduler_->stats().queued_tasks, 0);
 }
 
+std::unique_ptr<Task> WaitingTask(std::unique_ptr<Task> task, uint32_t& word) {
+  task->work.ordering = {.wait_word = reinterpret_cast<std::byte*>(&word), .wait_value = 1};
+  return task;
+}
+
+TEST_F(SchedulerTest, TheEndOfAFlowEndsItsWaitsAndNoOthers) {
+  Start(2);
+  uint32_t words[2] = {};
+  Outcome& ended = Submit(WaitingTask(MakeTask(1), words[0]));
+  Outcome& other = Submit(WaitingTask(MakeTask(2), words[1]));
+  const auto end_of = [&](int launch) {
+    return backend_->launches()[launch].items[0]->ordering.wait_end->load();
+  };
+  EXPECT_EQ(end_of(0), WaitEnd::kNone);
+  absl::Notification idle;
+  scheduler_->EndFlow(1, [&] { idle.Notify(); });
+  EXPECT_EQ(end_of(0), WaitEnd::kLeaseEnded);
+  EXPECT_EQ(end_of(1), WaitEnd::kNone);
+  CompleteAll();
+  idle.WaitForNotification();
+  EXPECT_OK(ended.Await());
+  EXPECT_OK(other.Await());
+}
+
+TEST_F(SchedulerTest, ADrainPastItsDeadlineEndsWaits) {
+  Start(1);
+  uint32_t word = 0;
+  Outcome& waiting = Submit(WaitingTask(MakeTask(1), word));
+  const WorkItem& item = *backend_->launches()[0].items[0];
+  const auto end = item.ordering.wait_end;
+  std::thread drain([&] { scheduler_->Drain(clock_.Now()); });
+  while (end->load() == WaitEnd::kNone) std::this_thread::yield();
+  EXPECT_EQ(end->load(), WaitEnd::kDraining);
+  CompleteAll();
+  drain.join();
+  EXPECT_OK(waiting.Await());
+}
+
 }  // namespace
 }  // namespace winnow::server
