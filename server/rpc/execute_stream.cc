@@ -1,5 +1,6 @@
 #include "server/rpc/execute_stream.h"
 
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -30,11 +31,15 @@ constexpr absl::Duration kMaxHold = absl::Microseconds(40);
 }  // namespace
 
 struct ExecuteStream::Command {
+  // Written out for CallMemory's reason.
+  Command() {}  // NOLINT(modernize-use-equals-default)
+
   CallMemory memory;
   v1::ExecuteStreamRequest* request =
       google::protobuf::Arena::CreateMessage<v1::ExecuteStreamRequest>(&memory.arena());
   std::shared_ptr<RequestResources> resources;
   absl::Time arrival_time;
+  std::atomic<bool> answered{false};
 };
 
 void ExecuteStream::AskForCall() {
@@ -51,8 +56,7 @@ void ExecuteStream::OnArrived() {
 void ExecuteStream::OnRead(bool ok) {
   if (ok) {
     arrival_time_ = environment_.clock->Now();
-    absl::MutexLock lock(&mu_);
-    pipelined_ = writing_ || held_ || arrival_time_ - last_answer_time_ < kPipelineGap;
+    was_held_ = held_;
   }
   if (!ok || static_cast<int64_t>(message_.Length()) <= kMaxQuickBytes) {
     handling_message_ = true;
@@ -111,6 +115,7 @@ absl::Status ExecuteStream::OnOpen(const v1::ExecuteStreamRequest& message) {
   }
   opened_ = true;
   lease_id_ = message.open().lease_id();
+  flow_ = connection_flow();
   v1::ExecuteStreamResponse answer;
   answer.mutable_opened()->set_max_inline_bytes(environment_.limits.max_inline_bytes);
   answer.set_credit_count(kStreamCredits);
@@ -135,6 +140,7 @@ absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
   const int64_t id = command->request->message_id();
   {
     absl::MutexLock lock(&mu_);
+    pipelined_ = writing_ || was_held_ || arrival_time_ - last_answer_time_ < kPipelineGap;
     if (id < 1 || !in_flight_.emplace(id, kBeingSubmitted).second) {
       return InvalidField(ErrorReason::kValueOutOfRange, "message_id", id,
                           "numbers from 1 that no command in flight has");
@@ -173,13 +179,13 @@ absl::Status ExecuteStream::Submit(const std::shared_ptr<Command>& command) {
     return RenameForExecute(status, task->work);
   }
   task->work.keep_alive = command;
-  task->flow_id = command->resources == nullptr ? connection_flow() : command->resources->flow_id();
+  task->flow_id = command->resources == nullptr ? flow_ : command->resources->flow_id();
   task->flow_weight = command->resources == nullptr ? 1 : command->resources->flow_weight();
   task->done = [this, command](std::unique_ptr<Task> done) { OnDone(command, *done); };
   const absl::StatusOr<TaskId> id = environment_.scheduler->Submit(task);
   if (!id.ok()) return id.status();
+  if (command->answered.load(std::memory_order_acquire)) return absl::OkStatus();
   absl::MutexLock lock(&mu_);
-  // It may be answered already.
   const auto found = in_flight_.find(command->request->message_id());
   if (found != in_flight_.end()) found->second = *id;
   return absl::OkStatus();
@@ -211,6 +217,7 @@ void ExecuteStream::OnDone(const std::shared_ptr<Command>& command, Task& task) 
     absl::MutexLock lock(&mu_);
     last_answer_time_ = now;
     in_flight_.erase(command->request->message_id());
+    command->answered.store(true, std::memory_order_release);
     Queue(*answer);
     const bool inside_read = queue_.IsPollingThread() && handling_message_;
     if (!inside_read) Advance();

@@ -89,6 +89,8 @@ class ExecuteStream final : public StreamCall, private QueueIdler {
   bool opened_ = false;
   std::string lease_id_;
   absl::Time arrival_time_;  // of the message
+  int64_t flow_ = 0;         // of the connection
+  bool was_held_ = false;    // answers were, when the message came
   // Of the queue's thread.
   bool handling_message_ = false;  // HandleRead goes on when the message has been handled
   bool held_ = false;              // waits for OnQueueEmpty

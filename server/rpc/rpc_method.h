@@ -75,6 +75,8 @@ RpcMethod::RequestFunction BindRequest(
 // Holds the messages of one call: small ones need no further allocation.
 class CallMemory {
  public:
+  // Written out, or make_shared would fill the block with zeros for every call.
+  CallMemory() {}  // NOLINT(modernize-use-equals-default)
   google::protobuf::Arena& arena() { return arena_; }
 
  private:

@@ -18,37 +18,23 @@ void StreamCall::ArrivedTag::OnEvent(bool ok) {
 }
 
 void StreamCall::OverTag::OnEvent(bool /*ok*/) {
-  {
-    absl::MutexLock lock(&call->reference_mu_);
-    call->over_ = true;
-  }
+  call->over_ = true;
   call->OnOver();
   call->Release();
 }
 
 bool StreamCall::Start(absl::FunctionRef<void()> operation) {
-  absl::MutexLock lock(&reference_mu_);
   if (over_) return false;
   // An operation on a queue that was shut down would abort the process.
-  absl::MutexLock queue_lock(&queue_.mu);
+  absl::ReaderMutexLock lock(&queue_.mu);
   if (queue_.closed) return false;
-  ++references_;
+  AddReference();
   operation();
   return true;
 }
 
-void StreamCall::AddReference() {
-  absl::MutexLock lock(&reference_mu_);
-  ++references_;
-}
-
 void StreamCall::Release() {
-  bool last = false;
-  {
-    absl::MutexLock lock(&reference_mu_);
-    last = --references_ == 0;
-  }
-  if (last) delete this;
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
 int64_t StreamCall::connection_flow() { return ConnectionFlow(context_.c_call()); }

@@ -5,10 +5,10 @@
 #ifndef WINNOW_SERVER_RPC_STREAM_CALL_H_
 #define WINNOW_SERVER_RPC_STREAM_CALL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "grpcpp/server_context.h"
@@ -41,16 +41,16 @@ class StreamCall {
 
   // The call arrived. On the queue's thread; posts its successor itself.
   virtual void OnArrived() = 0;
-  // The call is over: the peer is gone, or everything was sent. On the queue's thread, once; no
-  // operation can be started from then on.
+  // The call is over: the peer is gone, or everything was sent. On the queue's thread, once. No
+  // operation is started from then on; what another thread is just starting comes back failed.
   virtual void OnOver() = 0;
 
   // Starts an operation whose tag comes back later, unless the call is over or the server stops.
-  // True when it was started.
+  // True when it was started. The caller has a reference: an event's, or one of AddReference.
   bool Start(absl::FunctionRef<void()> operation);
 
   // Keeps the call alive for something other than an operation, a running task say.
-  void AddReference();
+  void AddReference() { references_.fetch_add(1, std::memory_order_relaxed); }
   // The counterpart of Start and AddReference; the call may be deleted when it returns.
   void Release();
 
@@ -76,9 +76,8 @@ class StreamCall {
     StreamCall* const call;
   };
 
-  absl::Mutex reference_mu_;
-  bool over_ ABSL_GUARDED_BY(reference_mu_) = false;
-  int64_t references_ ABSL_GUARDED_BY(reference_mu_) = 1;  // the tag of the end
+  std::atomic<bool> over_{false};
+  std::atomic<int64_t> references_{1};  // the tag of the end
 
  protected:
   ArrivedTag arrived_{this};
