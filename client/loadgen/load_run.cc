@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "client/loadgen/collector.h"
+#include "client/loadgen/schedule.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::stress {
@@ -129,49 +130,6 @@ class Sender {
   Caller caller_;
 };
 
-// When requests are due, and how many may be in flight.
-class Schedule {
- public:
-  Schedule(const RunOptions& options, const Workload& workload, absl::Time begin)
-      : options_(options), workload_(workload), begin_(begin), due_(begin) {
-    if (!workload.arrivals().empty()) due_ += workload.arrivals()[0] / options.speed;
-  }
-
-  bool is_open() const { return options_.rate > 0 || !workload_.arrivals().empty(); }
-  absl::Time due() const { return due_; }
-
-  void Advance(Sender& sender) {
-    const std::vector<absl::Duration>& arrivals = workload_.arrivals();
-    if (arrivals.empty()) {
-      due_ += sender.Gap(options_.rate * Share(due_));
-      return;
-    }
-    ++next_;
-    const auto turns = static_cast<int64_t>(next_ / arrivals.size());
-    due_ =
-        begin_ + (turns * workload_.period() + arrivals[next_ % arrivals.size()]) / options_.speed;
-  }
-
-  // Of requests in flight.
-  int64_t Bound(absl::Time now) const {
-    if (is_open()) return options_.in_flight;
-    return std::max<int64_t>(1, static_cast<int64_t>(options_.in_flight * Share(now)));
-  }
-
- private:
-  // Of the load, while it grows: 2 % to 1.
-  double Share(absl::Time now) const {
-    if (now >= begin_ + options_.ramp) return 1;
-    return std::max(0.02, absl::FDivDuration(now - begin_, options_.ramp));
-  }
-
-  const RunOptions& options_;
-  const Workload& workload_;
-  const absl::Time begin_;
-  absl::Time due_;
-  size_t next_ = 0;
-};
-
 absl::Status SendUntil(absl::Time begin, absl::Time end, Schedule& schedule, Sender& sender,
                        Collector& collector, const Progress& progress) {
   absl::Time next_progress = begin + absl::Seconds(1);
@@ -200,7 +158,7 @@ absl::Status SendUntil(absl::Time begin, absl::Time end, Schedule& schedule, Sen
     } else {
       collector.NotSent(schedule.due());
     }
-    schedule.Advance(sender);
+    schedule.Advance([&sender](double rate) { return sender.Gap(rate); });
   }
 }
 
@@ -212,7 +170,7 @@ absl::StatusOr<RunResult> RunLoad(const RunOptions& options, Workload& workload,
   const absl::Time counted_from = begin + options.ramp + options.warm_up;
   Collector collector(options.chaos, counted_from);
   Sender sender(options, workload, connect, collector);
-  Schedule schedule(options, workload, begin);
+  Schedule schedule(options, workload.arrivals(), workload.period(), begin);
   const absl::Status sent =
       SendUntil(begin, counted_from + options.duration, schedule, sender, collector, progress);
   // Also after an error: callbacks use what is on this stack.
