@@ -16,7 +16,8 @@
 
 namespace winnow::cuda {
 
-inline constexpr int kMaxParts = 256;  // blocks that may share a row
+inline constexpr int kMaxParts = 256;   // blocks that may share a row
+inline constexpr int kGatherBatch = 4;  // survivors of a thread that are on their way together
 
 // Number and place of what each part left.
 struct PartsShared {
@@ -73,6 +74,37 @@ __device__ __forceinline__ int32_t GatherByScan(SelectShared<Shape::kThreads>& s
   return static_cast<int32_t>(shared.gathered);
 }
 
+// Copies survivors first, first + stride, ... of `count` to the same places of `target`.
+// source(i) says where survivor i is; widen(key) is told of each.
+template <typename Source, typename Widen>
+__device__ __forceinline__ void CopySurvivors(int32_t first, int32_t stride, int32_t count,
+                                              Candidate* target, Widen widen, Source source) {
+  for (int32_t base = first; base < count; base += kGatherBatch * stride) {
+    Candidate items[kGatherBatch];
+#pragma unroll
+    for (int i = 0; i < kGatherBatch; ++i) {
+      if (base + i * stride < count) items[i] = *source(base + i * stride);
+    }
+#pragma unroll
+    for (int i = 0; i < kGatherBatch; ++i) {
+      if (base + i * stride >= count) continue;
+      target[base + i * stride] = items[i];
+      widen(items[i].key);
+    }
+  }
+}
+
+// The part that survivor `i` of all comes from.
+__device__ __forceinline__ int32_t PartOf(const PartsShared& shared, int32_t parts, int32_t i) {
+  int32_t part = 0;
+#pragma unroll 1
+  for (int32_t step = kMaxParts / 2; step > 0; step /= 2) {
+    const int32_t next = part + step;
+    if (next < parts && shared.offsets[next] <= static_cast<uint32_t>(i)) part = next;
+  }
+  return part;
+}
+
 // Brings the survivors of `parts` lists into candidates[0, result), of Shape::kCapacity: all of
 // them, or when they do not fit at least the k best. shared.counts holds their numbers, and
 // list_of(part, count) gives the list of a part. Shares their extremes for SelectCandidates. All
@@ -87,8 +119,7 @@ __device__ __forceinline__ int32_t GatherSurvivors(SelectShared<Shape::kThreads>
   const uint32_t mine = thread < parts ? shared.counts[thread] : 0;
   uint32_t total;
   const uint32_t offset = BlockExclusiveSum(select.histogram, mine, total);
-  if (thread < parts) shared.offsets[thread] = offset;
-  __syncthreads();
+  if (thread < parts) shared.offsets[thread] = offset;  // the next barrier is in either branch
   uint32_t low = kNoLimit;
   uint32_t high = 0;
   const auto widen = [&](uint32_t key) {
@@ -106,16 +137,22 @@ __device__ __forceinline__ int32_t GatherSurvivors(SelectShared<Shape::kThreads>
     // Each part gets an equal group of threads, a power of two: all lists are on their way at once.
     int shift = 3;
     while (parts << (shift + 1) <= Shape::kThreads) ++shift;
-    const uint32_t group = 1u << shift;
-    for (int32_t part = thread >> shift; part < parts; part += Shape::kThreads >> shift) {
-      const uint32_t count = shared.counts[part];
-      const Candidate* const list = list_of(part, count);
-      Candidate* const target = candidates + shared.offsets[part];
-#pragma unroll 4
-      for (uint32_t i = thread & (group - 1); i < count; i += group) {
-        const Candidate candidate = list[i];
-        target[i] = candidate;
-        widen(candidate.key);
+    const int32_t group = 1 << shift;
+    if (__syncthreads_or(mine > 4u * kGatherBatch << shift)) {
+      // A list so long that its group would keep all others waiting: threads take what comes.
+      CopySurvivors(thread, Shape::kThreads, static_cast<int32_t>(total), candidates, widen,
+                    [&](int32_t i) {
+                      const int32_t part = PartOf(shared, parts, i);
+                      return list_of(part, shared.counts[part]) +
+                             (i - static_cast<int32_t>(shared.offsets[part]));
+                    });
+    } else {
+      for (int32_t part = thread >> shift; part < parts; part += Shape::kThreads >> shift) {
+        const uint32_t count = shared.counts[part];
+        const Candidate* const list = list_of(part, count);
+        CopySurvivors(thread & (group - 1), group, static_cast<int32_t>(count),
+                      candidates + shared.offsets[part], widen,
+                      [&](int32_t i) { return list + i; });
       }
     }
   }

@@ -22,13 +22,18 @@
 namespace winnow::cuda {
 
 // Sizes of the kernels that scan: results at most, threads, 16-byte loads of a thread in a tile
-// (two tiles are in flight), blocks that should fit a multiprocessor.
-template <int kMaxResults_, int kThreads_, int kLoads_, int kBlocksPerMultiprocessor_>
+// (two tiles are in flight), blocks that should fit a multiprocessor, and whether the keys of
+// scores that pass are taken from the registers at once: that costs every tile in which one passes
+// several instructions a score, but fetching them afterwards costs a sector of memory each once L2
+// has lost them.
+template <int kMaxResults_, int kThreads_, int kLoads_, int kBlocksPerMultiprocessor_,
+          bool kKeepsKeys_ = false>
 struct ScanShape {
   static constexpr int kMaxResults = kMaxResults_;
   static constexpr int kThreads = kThreads_;
   static constexpr int kLoads = kLoads_;
   static constexpr int kBlocksPerMultiprocessor = kBlocksPerMultiprocessor_;
+  static constexpr bool kKeepsKeys = kKeepsKeys_;
   static constexpr int kWarps = kThreads / 32;
   static constexpr int kCapacity = kMaxResults <= 512 ? 4096 : 8192;  // candidates
   static constexpr int kTileVectors = 32 * kLoads;                    // of a warp
@@ -68,8 +73,33 @@ __device__ __forceinline__ void LoadTile(const RowVectors<Score>& row, int32_t t
   }
 }
 
-// Appends the positions of the tile's scores that pass. False, with nothing
-// appended, when they do not all fit. Whole warps call it.
+// Appends what the mask says: one bit for each of this lane's scores of the tile that passes, in
+// the order of Score::AtLeastMask. Positions, and keys where the shape keeps them.
+template <typename Score, typename Shape>
+__device__ __forceinline__ void AppendMasked(const Tile<Shape>& loaded, uint32_t mask,
+                                             int32_t first_position, Candidate* next) {
+  if constexpr (Shape::kKeepsKeys) {
+#pragma unroll
+    for (int load = 0; load < Shape::kLoads; ++load) {
+#pragma unroll
+      for (int element = 0; element < Score::kPerVector; ++element) {
+        const int word = 4 * load + element / Score::kPerWord;
+        if ((mask & 1u << (word + 16 * (element % Score::kPerWord))) == 0) continue;
+        const int32_t position = first_position + 32 * Score::kPerVector * load + element;
+        *next++ = {Score::Key(Score::Element(loaded.vectors[load].words, element)),
+                   static_cast<uint32_t>(position)};
+      }
+    }
+  } else {
+    for (; mask != 0; mask &= mask - 1) {
+      const int32_t offset = Score::TilePosition(__ffs(mask) - 1);
+      (next++)->position = static_cast<uint32_t>(first_position + offset);
+    }
+  }
+}
+
+// Appends the tile's scores that pass. False, with nothing appended, when they do not all fit.
+// Whole warps call it.
 template <typename Score, typename Shape>
 __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared, const RowVectors<Score>& row,
                                            const Tile<Shape>& loaded, int32_t tile,
@@ -97,29 +127,24 @@ __device__ __forceinline__ bool AppendTile(ScanShared<Shape>& shared, const RowV
     if (lane == 0) atomicMin(&shared.first_refused, place);
     return false;
   }
-  // Positions alone: few scores pass, and their values are fetched together afterwards. Taking them
-  // from the registers here would cost every score, passing or not, several instructions.
-  Candidate* next = shared.candidates + place + inclusive - mine;
-  const int32_t first_position = tile_position + Score::kPerVector * lane;
-  for (; mask != 0; mask &= mask - 1) {
-    const int32_t offset = Score::TilePosition(__ffs(mask) - 1);
-    (next++)->position = static_cast<uint32_t>(first_position + offset);
-  }
+  AppendMasked<Score>(loaded, mask, tile_position + Score::kPerVector * lane,
+                      shared.candidates + place + inclusive - mine);
   return true;
 }
 
-// Fetches the keys of candidates[begin, end), whose positions were appended, and shares the
-// extremes of all candidates for SelectCandidates; none is below `low`, and `highest` is this
-// thread's highest so far. All threads call it after a barrier; ends with a barrier.
+// Fetches the keys of candidates[begin, end), whose positions were appended, unless the shape keeps
+// them, and shares the extremes of all candidates for SelectCandidates; none is below `low`, and
+// `highest` is this thread's highest so far. All threads call it after a barrier; ends with a
+// barrier.
 template <typename Score, typename Shape>
 __device__ __forceinline__ void FetchKeys(ScanShared<Shape>& shared, const RowVectors<Score>& row,
                                           int32_t begin, int32_t end, uint32_t low,
                                           uint32_t& highest) {
 #pragma unroll 2
   for (int32_t i = begin + ThreadIndex(); i < end; i += Shape::kThreads) {
-    const uint32_t key = Score::Key(row.Bits(shared.candidates[i].position));
-    shared.candidates[i].key = key;
-    highest = max(highest, key);
+    Candidate& candidate = shared.candidates[i];
+    if constexpr (!Shape::kKeepsKeys) candidate.key = Score::Key(row.Bits(candidate.position));
+    highest = max(highest, candidate.key);
   }
   ShareExtremes(shared.select.histogram, low, highest);
   __syncthreads();
@@ -193,6 +218,8 @@ __device__ __forceinline__ int32_t CollectCandidates(ScanShared<Shape>& shared,
     uint32_t kept;
     threshold = MakeRoom(shared, held, k, deterministic, kept);
     keyed = static_cast<int32_t>(kept);
+    // Keys that are there can be looked at again: two registers less to carry through the scan.
+    if constexpr (Shape::kKeepsKeys) keyed = highest = 0;
   }
 }
 

@@ -97,9 +97,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   if (part != 0) return;
   const int32_t gathered = GatherSurvivors<Shape>(
       shared.scan.select, shared.parts, shared.scan.candidates, parts, k, batch.deterministic,
-      [&](int32_t from, uint32_t in_list) -> const Candidate* {
+      [slots, lists, inbox = &shared.inbox[0]](int32_t from, uint32_t in_list) -> const Candidate* {
         return in_list <= static_cast<uint32_t>(slots)
-                   ? shared.inbox + from * slots
+                   ? inbox + from * slots
                    : lists + static_cast<int64_t>(from) * Shape::kCapacity;
       });
   FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, gathered);

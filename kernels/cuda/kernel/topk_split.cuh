@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(Shape::kThreads)
   const Candidate* const lists = batch.survivors + first_list * Shape::kCapacity;
   const int32_t count = GatherSurvivors<Shape>(
       shared.select, shared.parts, shared.candidates, PartsOf(batch, window),
-      static_cast<uint32_t>(batch.k), batch.deterministic, [&](int32_t part, uint32_t) {
+      static_cast<uint32_t>(batch.k), batch.deterministic, [lists](int32_t part, uint32_t) {
         return lists + static_cast<int64_t>(part) * Shape::kCapacity;
       });
   FinishRow<Score>(batch, shared.finish, shared.select, shared.candidates, count);

@@ -27,8 +27,8 @@ struct TopKKernels {
 TopKKernels ExactKernels(DType dtype);
 // max_results 512 or 2048; loads 2, 4 or 8 for float32, 1, 2 or 4 for bfloat16.
 TopKKernels ShortKernels(DType dtype, int32_t max_results, int32_t loads);
-// max_results 512 or 2048; loads 4, or 8 for float32.
-TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads);
+// max_results 512 or 2048; loads 4, or 8 for float32. keep_keys: see ScanShape.
+TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads, bool keep_keys);
 TopKKernels SplitKernels(DType dtype, int32_t max_results, int32_t loads);
 TopKKernels ClusterKernels(DType dtype, int32_t max_results);
 

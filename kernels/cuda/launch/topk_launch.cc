@@ -16,8 +16,8 @@ namespace winnow::cuda {
 // Instantiated in instantiate/topk_*.cu.
 TopKKernels ShortKernelsFloat32(int32_t max_results, int32_t loads);
 TopKKernels ShortKernelsBfloat16(int32_t max_results, int32_t loads);
-TopKKernels StreamKernelsFloat32(int32_t max_results, int32_t loads);
-TopKKernels StreamKernelsBfloat16(int32_t max_results);
+TopKKernels StreamKernelsFloat32(int32_t max_results, int32_t loads, bool keep_keys);
+TopKKernels StreamKernelsBfloat16(int32_t max_results, bool keep_keys);
 TopKKernels SplitKernelsFloat32(int32_t max_results, int32_t loads);
 TopKKernels SplitKernelsBfloat16(int32_t max_results);
 
@@ -26,9 +26,9 @@ TopKKernels ShortKernels(DType dtype, int32_t max_results, int32_t loads) {
                                    : ShortKernelsFloat32(max_results, loads);
 }
 
-TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads) {
-  return dtype == DType::kBfloat16 ? StreamKernelsBfloat16(max_results)
-                                   : StreamKernelsFloat32(max_results, loads);
+TopKKernels StreamKernels(DType dtype, int32_t max_results, int32_t loads, bool keep_keys) {
+  return dtype == DType::kBfloat16 ? StreamKernelsBfloat16(max_results, keep_keys)
+                                   : StreamKernelsFloat32(max_results, loads, keep_keys);
 }
 
 TopKKernels SplitKernels(DType dtype, int32_t max_results, int32_t loads) {
@@ -44,7 +44,7 @@ int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 TopKKernels KernelsFor(DType dtype, const TopKPolicy& policy) {
   switch (policy.route) {
     case TopKRoute::kStream:
-      return StreamKernels(dtype, policy.max_results, policy.loads);
+      return StreamKernels(dtype, policy.max_results, policy.loads, policy.keep_keys);
     case TopKRoute::kSplit:
       return SplitKernels(dtype, policy.max_results, policy.loads);
     case TopKRoute::kCluster:
@@ -151,11 +151,14 @@ cudaError_t PrepareTopK(const DeviceTraits& traits) {
       if (clusters && traits.max_cluster_size == 0) continue;
       for (const int32_t max_results : {512, kMaxK}) {
         for (const int32_t loads : {1, 2, 4, 8}) {
-          const TopKKernels kernels = KernelsFor(
-              dtype,
-              {.route = static_cast<TopKRoute>(route), .max_results = max_results, .loads = loads});
-          for (const TopKKernel& kernel : {kernels.first, kernels.second}) {
-            if (const auto error = Allow(kernel, clusters); error != cudaSuccess) return error;
+          for (const bool keep_keys : {false, true}) {
+            const TopKKernels kernels = KernelsFor(dtype, {.route = static_cast<TopKRoute>(route),
+                                                           .max_results = max_results,
+                                                           .loads = loads,
+                                                           .keep_keys = keep_keys});
+            for (const TopKKernel& kernel : {kernels.first, kernels.second}) {
+              if (const auto error = Allow(kernel, clusters); error != cudaSuccess) return error;
+            }
           }
         }
       }

@@ -10,10 +10,12 @@
 
 namespace winnow::cuda {
 
-template <int kMaxResults>
-using SharedShape = ScanShape<kMaxResults, 512, 4, 2>;  // two blocks on a multiprocessor
-template <int kMaxResults>
-using DeepShape = ScanShape<kMaxResults, 512, 8, 1>;  // one, with twice the loads in flight
+// Two blocks on a multiprocessor.
+template <int kMaxResults, bool kKeepsKeys = false>
+using SharedShape = ScanShape<kMaxResults, 512, 4, 2, kKeepsKeys>;
+// One, with twice the loads in flight.
+template <int kMaxResults, bool kKeepsKeys = false>
+using DeepShape = ScanShape<kMaxResults, 512, 8, 1, kKeepsKeys>;
 
 // A split row has a multiprocessor for each of its blocks.
 template <int kMaxResults>

@@ -1,6 +1,7 @@
 #include "kernels/cuda/tuning/topk_policy.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "winnow/kernels/limits.h"
@@ -14,40 +15,70 @@ constexpr int32_t kFewResults = 512;
 constexpr int32_t kMaxHeld = 16384;
 // One block reads up to here as fast as several that have to bring their survivors together.
 constexpr int32_t kMinSharedLength = 16384;
-// With enough rows to keep half of a cluster's blocks busy anyway, up to here.
-constexpr int32_t kMinSharedLengthOfMany = 32768;
-constexpr int64_t kManyRows = 16;
-// The larger kernels have a multiprocessor to themselves, and then only clusters of 4 fit 16 rows
-// or more at once; those win from here on.
-constexpr int32_t kMinSharedLengthOfManyLargeResults = 131072;
 // Scores that a block of a split row should have.
 constexpr int32_t kSlice = 8192;
 // Blocks that may share a row; below kMaxParts of gather_survivors.cuh.
 constexpr int32_t kMaxSplit = 64;
-// Rows longer than it are read faster by more blocks than a cluster has, as long as the device has
-// 32 for each.
+// A single row longer than this is read faster by more blocks than a cluster has.
 constexpr int32_t kMaxClusterLength = 262144;
-constexpr int32_t kMinSplit = 32;
+// Bytes of a row from which a wider cluster pays although its blocks share multiprocessors: 16
+// instead of 8, and 8 instead of 4.
+constexpr int64_t kMinBytesOfSixteen = 1 << 20;
+constexpr int64_t kMinBytesOfEight = 1 << 18;
+// Bytes of a row from which clusters of 4 pay that are more than fit at once without sharing.
+constexpr int64_t kMinBytesOfCrowdedClusters = 1 << 17;
+// Rows of bfloat16 so long that L2 has lost what passed, with two blocks on each multiprocessor.
+constexpr int32_t kMinLengthOfKeptBfloat16 = 131072;
+
+int64_t RowBytes(const TopKWork& work) { return work.max_length * SizeOf(work.dtype); }
 
 int32_t SplitFor(const DeviceTraits& traits, const TopKWork& work) {
   const int64_t blocks_per_row = traits.multiprocessors / std::max<int64_t>(work.rows, 1);
   const int64_t split = std::min<int64_t>(blocks_per_row, work.max_length / kSlice);
-  return static_cast<int32_t>(std::clamp<int64_t>(split, 1, kMaxSplit));
+  // A power of two, so that equal groups of threads gather what the blocks leave.
+  return static_cast<int32_t>(
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(split, 1, kMaxSplit))));
 }
 
-// Blocks of the cluster that shares a row: as many as leave every row its cluster at once; 0 where
-// the device places none.
+// Blocks of the cluster that shares a row; 0 where the device places none, or too few at once.
 int32_t ClusterFor(const DeviceTraits& traits, const TopKWork& work) {
   if (traits.clusters_of_8 == 0) return 0;
   if (work.rows <= traits.clusters_of_16) return 16;
-  return work.k > kFewResults && work.rows > traits.clusters_of_8 ? 4 : 8;
+  // Of the kernels for few results two blocks fit a multiprocessor.
+  const int64_t bytes = work.k <= kFewResults ? RowBytes(work) : 0;
+  if (bytes >= kMinBytesOfSixteen && work.rows <= traits.clusters_of_16_shared) return 16;
+  if (work.rows <= traits.clusters_of_8) return 8;
+  if (bytes >= kMinBytesOfEight && work.rows <= traits.clusters_of_8_shared) return 8;
+  return 4;
 }
 
 bool ClusterPays(const DeviceTraits& traits, const TopKWork& work) {
-  if (ClusterFor(traits, work) == 0 || work.rows > traits.clusters_of_8_shared) return false;
-  if (work.rows < kManyRows) return work.max_length > kMinSharedLength;
-  return work.max_length >
-         (work.k > kFewResults ? kMinSharedLengthOfManyLargeResults - 1 : kMinSharedLengthOfMany);
+  if (ClusterFor(traits, work) == 0) return false;
+  if (work.rows > traits.clusters_of_8_shared) {
+    return work.k <= kFewResults &&
+           4 * work.rows <= traits.multiprocessors + traits.multiprocessors / 2 &&
+           RowBytes(work) >= kMinBytesOfCrowdedClusters;
+  }
+  return RowBytes(work) > int64_t{kMinSharedLength} * int64_t{sizeof(float)} ||
+         (work.rows <= traits.clusters_of_8 && work.max_length > kMinSharedLength);
+}
+
+// Whether independent blocks read the rows faster than clusters or one block each.
+bool SplitPays(const DeviceTraits& traits, const TopKWork& work) {
+  if (SplitFor(traits, work) < 2 || work.max_length <= kMaxClusterLength) return false;
+  if (work.rows == 1 || traits.clusters_of_8 == 0) return true;
+  // Clusters that are not placed all at once.
+  return work.k > kFewResults && work.rows > traits.clusters_of_8_shared &&
+         SplitFor(traits, work) >= 4;
+}
+
+// Taking the keys as scores pass costs every tile a little; fetching them later costs a sector of
+// memory each once L2 has lost them. It pays where all multiprocessors stream at once.
+bool KeepsKeys(const DeviceTraits& traits, const TopKWork& work) {
+  if (work.dtype == DType::kBfloat16) {
+    return work.rows > traits.multiprocessors && work.max_length >= kMinLengthOfKeptBfloat16;
+  }
+  return 4 * work.rows >= 3 * int64_t{traits.multiprocessors};
 }
 
 // Vectors in a tile: 8 where a block has its multiprocessor to itself. A bfloat16 tile of 4 holds
@@ -96,12 +127,13 @@ TopKPolicy PolicyForRoute(TopKRoute route, const DeviceTraits& traits, const Top
       break;
   }
   policy.release_early = work.rows * policy.split <= traits.multiprocessors;
+  policy.keep_keys = route == TopKRoute::kStream && KeepsKeys(traits, work);
   return policy;
 }
 
 TopKPolicy ChooseTopKPolicy(const DeviceTraits& traits, const TopKWork& work) {
   if (work.max_length <= kMaxHeld) return PolicyForRoute(TopKRoute::kShort, traits, work);
-  const bool splits = SplitFor(traits, work) >= kMinSplit && work.max_length > kMaxClusterLength;
+  const bool splits = SplitPays(traits, work);
   if (!splits && ClusterPays(traits, work)) {
     return PolicyForRoute(TopKRoute::kCluster, traits, work);
   }
@@ -128,7 +160,8 @@ std::string ToString(TopKRoute route) {
 std::string ToString(const TopKPolicy& policy) {
   return absl::StrCat(ToString(policy.route), ", max_results ", policy.max_results, ", loads ",
                       policy.loads, ", split ", policy.split, ", pool_threshold ",
-                      policy.pool_threshold, policy.release_early ? ", release_early" : "");
+                      policy.pool_threshold, policy.release_early ? ", release_early" : "",
+                      policy.keep_keys ? ", keep_keys" : "");
 }
 
 }  // namespace winnow::cuda

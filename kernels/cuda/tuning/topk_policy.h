@@ -37,6 +37,7 @@ struct TopKPolicy {
   int32_t split = 1;           // blocks that share a row
   int32_t pool_threshold = 0;  // rows longer than it are shared
   bool release_early = false;  // the next kernel may start while this one runs
+  bool keep_keys = false;      // keys are taken as scores pass; otherwise fetched later, from L2
   friend bool operator==(const TopKPolicy&, const TopKPolicy&) = default;
 };
 

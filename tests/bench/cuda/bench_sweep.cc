@@ -23,6 +23,10 @@ std::vector<TopKPolicy> Candidates(const cuda::DeviceTraits& traits, const cuda:
     policy.pool_threshold = 0;
     policy.release_early = work.rows * split <= traits.multiprocessors;
     policies.push_back(policy);
+    if (route != TopKRoute::kStream || work.rows * work.max_length < (4 << 20)) return;
+    policies.back().keep_keys = false;
+    policy.keep_keys = true;
+    policies.push_back(policy);
   };
   const bool bfloat16 = work.dtype == DType::kBfloat16;
   if (work.max_length <= 16384) add(TopKRoute::kShort, 1, 0);
@@ -47,7 +51,8 @@ std::vector<TopKPolicy> Candidates(const cuda::DeviceTraits& traits, const cuda:
 std::string PolicyName(const BenchCase& bench_case) {
   if (!bench_case.policy.has_value()) return "chosen";
   const TopKPolicy& policy = *bench_case.policy;
-  return absl::StrCat(ToString(policy.route), "/", policy.split, " loads ", policy.loads);
+  return absl::StrCat(ToString(policy.route), "/", policy.split, " loads ", policy.loads,
+                      policy.keep_keys ? " keep" : "");
 }
 
 std::vector<BenchCase> MakeSweep(const cuda::DeviceTraits& traits, bool quick) {

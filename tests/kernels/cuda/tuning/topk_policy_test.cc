@@ -71,7 +71,41 @@ TEST(TopKPolicyTest, FewRowsGetClustersThatFitAtOnce) {
   EXPECT_EQ(choose(8, 512, 65536).split, 8);
   EXPECT_EQ(choose(30, 512, 65536).route, TopKRoute::kCluster);
   EXPECT_EQ(choose(30, 2048, 131072).split, 4);
-  EXPECT_EQ(choose(31, 512, 65536).route, TopKRoute::kStream);
+  EXPECT_EQ(choose(31, 512, 65536).split, 4);
+  EXPECT_EQ(choose(31, 2048, 65536).route, TopKRoute::kStream);
+  EXPECT_EQ(choose(64, 512, 65536).route, TopKRoute::kStream);
+}
+
+TEST(TopKPolicyTest, LongRowsGetWiderClustersWhereTwoBlocksFitAMultiprocessor) {
+  const auto split = [](int64_t rows, int32_t k, int32_t length) {
+    return ChooseTopKPolicy(Hopper(), {.k = k, .rows = rows, .max_length = length}).split;
+  };
+  EXPECT_EQ(split(14, 512, 262144), 16);
+  EXPECT_EQ(split(14, 2048, 262144), 8);
+  EXPECT_EQ(split(16, 512, 65536), 8);
+  EXPECT_EQ(split(16, 512, 32768), 4);
+}
+
+TEST(TopKPolicyTest, KeysAreKeptWhereAllMultiprocessorsStream) {
+  const auto keeps = [](DType dtype, int64_t rows, int32_t length) {
+    return ChooseTopKPolicy(Hopper(),
+                            {.dtype = dtype, .k = 512, .rows = rows, .max_length = length})
+        .keep_keys;
+  };
+  EXPECT_TRUE(keeps(DType::kFloat32, 128, 65536));
+  EXPECT_FALSE(keeps(DType::kFloat32, 64, 65536));
+  EXPECT_FALSE(keeps(DType::kFloat32, 256, 8192));  // held in registers
+  EXPECT_FALSE(keeps(DType::kBfloat16, 128, 131072));
+  EXPECT_TRUE(keeps(DType::kBfloat16, 256, 131072));
+}
+
+TEST(TopKPolicyTest, SplitRowsHaveAPowerOfTwoOfBlocks) {
+  for (int64_t rows = 1; rows <= 64; ++rows) {
+    const int32_t split =
+        PolicyForRoute(TopKRoute::kSplit, Hopper(), {.k = 512, .rows = rows, .max_length = 1 << 20})
+            .split;
+    EXPECT_EQ(split & (split - 1), 0) << rows;
+  }
 }
 
 TEST(TopKPolicyTest, ManyRowsAreNotShared) {
@@ -122,9 +156,11 @@ TEST(TopKPolicyTest, PrintsItself) {
                           .loads = 4,
                           .split = 16,
                           .pool_threshold = 16384,
-                          .release_early = true};
+                          .release_early = true,
+                          .keep_keys = true};
   EXPECT_EQ(ToString(policy),
-            "split, max_results 512, loads 4, split 16, pool_threshold 16384, release_early");
+            "split, max_results 512, loads 4, split 16, pool_threshold 16384, release_early, "
+            "keep_keys");
 }
 
 TEST(ForceRouteTest, EveryRouteIsParsedFromItsName) {
