@@ -18,8 +18,6 @@
 namespace winnow::cli {
 namespace {
 
-constexpr char kSelects[] = "selects right";
-
 client::TopKRequest ProbeRequest(client::TensorRef scores, absl::Span<const int32_t> lengths,
                                  client::Output indices) {
   return {.scores = scores,

@@ -29,6 +29,9 @@ struct Finding {
   std::string said;  // how it went, or what is wrong and what helps; one line
 };
 
+// Said of a way through which a selection came out right.
+inline constexpr char kSelects[] = "selects right";
+
 // What was found, in order.
 class Findings {
  public:

@@ -1,7 +1,5 @@
 #include "client/cli/gpu_probe.h"
 
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,24 +9,12 @@
 #include "absl/strings/match.h"
 #include "client/cli/probe_lease.h"
 #include "client/cli/probe_row.h"
+#include "winnow/client/unique_descriptor.h"
 #include "winnow/kernels/device.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cli {
 namespace {
-
-// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  const int number_;
-};
 
 // This process's side of memory on the server's GPU.
 class GpuSide {
@@ -48,7 +34,7 @@ class GpuSide {
       WINNOW_ASSIGN_OR_RETURN(*request.mutable_ipc_handle(), memory->IpcHandle());
     } else {
       WINNOW_ASSIGN_OR_RETURN(const int number, memory->Descriptor());
-      const Descriptor descriptor(number);
+      const client::UniqueDescriptor descriptor(number);
       WINNOW_ASSIGN_OR_RETURN(*request.mutable_mapped_memory()->add_import_tokens(),
                               lease.SendDescriptor(descriptor.get()));
       request.mutable_mapped_memory()->set_chunk_size_bytes(memory->allocation_bytes());
@@ -65,8 +51,9 @@ class GpuSide {
       WINNOW_ASSIGN_OR_RETURN(memory,
                               device_->memory_sharing()->OpenIpcHandle(exported.ipc_handle()));
     } else {
-      WINNOW_ASSIGN_OR_RETURN(const int number, lease.FetchDescriptor(exported.export_token()));
-      const Descriptor descriptor(number);
+      WINNOW_ASSIGN_OR_RETURN(const client::UniqueDescriptor descriptor,
+                              lease.FetchDescriptor(exported.export_token()));
+      const int number = descriptor.get();
       WINNOW_ASSIGN_OR_RETURN(memory, device_->memory_sharing()->MapDescriptors(
                                           {&number, 1}, exported.size_bytes(), false));
     }
@@ -97,7 +84,6 @@ void TryAll(GpuSide& gpu, ProbeLease& lease, Findings& findings) {
   constexpr char kDescriptors[] =
       "the driver must allow POSIX file descriptors of virtual memory, and the allocator ask for "
       "them";
-  constexpr char kSelects[] = "selects right";
   findings.Tried("import by handle", gpu.TryImport(lease, ExportKind::kIpcHandle), kSelects,
                  kHandles);
   findings.Tried("import by descriptor", gpu.TryImport(lease, ExportKind::kDescriptor), kSelects,

@@ -131,7 +131,8 @@ void ProbeAllocator(Findings& findings) {
 void ProbeHost(const Session& session, Findings& findings) {
   ProbeDevice(session.info, findings);
   ProbeSocket(session.target, findings);
-  ProbeNamespaces(session.info, findings);
+  // A server reached by TCP may be on another host, where its process number says nothing.
+  if (absl::StartsWith(session.target, "unix:")) ProbeNamespaces(session.info, findings);
   ProbeSharedMemory(findings);
   if (session.info.device.kind == "cuda") ProbeAllocator(findings);
 }

@@ -1,17 +1,11 @@
 #include "client/cli/probe_lease.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/probe_row.h"
 #include "grpcpp/create_channel.h"
+#include "winnow/client/descriptor_passing.h"
 
 namespace winnow::cli {
 namespace {
@@ -24,30 +18,6 @@ absl::Status FromGrpc(const grpc::Status& status) {
 void SetBuffer(const v1::ResourceId& buffer, int64_t offset, v1::BufferRange& range) {
   *range.mutable_buffer() = buffer;
   range.set_offset_bytes(offset);
-}
-
-absl::Status SocketError(const std::string& path, const char* doing) {
-  return absl::UnavailableError(absl::StrCat(doing, " ", path, ": ", std::strerror(errno)));
-}
-
-// One packet with room for one descriptor; -1 when none came.
-absl::StatusOr<std::pair<std::string, int>> Receive(int connection, const std::string& path) {
-  char bytes[512];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t received = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
-  if (received <= 0) return SocketError(path, "no answer from");
-  int descriptor = -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
-  }
-  return std::pair(std::string(bytes, static_cast<size_t>(received)), descriptor);
 }
 
 }  // namespace
@@ -137,63 +107,15 @@ absl::Status ProbeLease::Select(const v1::ResourceId& buffer) {
   return FromGrpc(indexer_->TopK(Context().get(), request, &response));
 }
 
-absl::StatusOr<int> ProbeLease::ConnectToDescriptors() const {
-  const std::string& path = opened_.descriptor_socket_path();
-  if (path.empty()) {
-    return absl::UnavailableError("the server has no descriptor socket: it listens on TCP alone");
-  }
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return absl::InternalError("path too long");
-  std::copy(path.begin(), path.end(), address.sun_path);
-  const int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (connection < 0) return SocketError(path, "no socket for");
-  const timeval wait = absl::ToTimeval(timeout_);
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-  if (connect(connection, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-    return connection;
-  }
-  const absl::Status status = SocketError(path, "cannot connect to");
-  close(connection);
-  return status;
-}
-
 absl::StatusOr<std::string> ProbeLease::SendDescriptor(int descriptor) {
-  const absl::StatusOr<int> connection = ConnectToDescriptors();
-  if (!connection.ok()) return connection.status();
-  const std::string& lease_id = opened_.lease_id();
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part = {.iov_base = const_cast<char*>(lease_id.data()), .iov_len = lease_id.size()};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  const bool sent = sendmsg(*connection, &message, MSG_NOSIGNAL) > 0;
-  const auto answer = sent ? Receive(*connection, opened_.descriptor_socket_path())
-                           : SocketError(opened_.descriptor_socket_path(), "cannot send to");
-  close(*connection);
-  if (!answer.ok()) return answer.status();
-  if (answer->first.front() == 'T') return answer->first.substr(1);
-  return absl::FailedPreconditionError(answer->first.substr(1));
+  return client::SendDescriptor(opened_.descriptor_socket_path(), opened_.lease_id(), descriptor,
+                                timeout_);
 }
 
-absl::StatusOr<int> ProbeLease::FetchDescriptor(const std::string& export_token) {
-  const absl::StatusOr<int> connection = ConnectToDescriptors();
-  if (!connection.ok()) return connection.status();
-  const std::string ask = opened_.lease_id() + export_token;
-  const bool sent = send(*connection, ask.data(), ask.size(), MSG_NOSIGNAL) > 0;
-  const auto answer = sent ? Receive(*connection, opened_.descriptor_socket_path())
-                           : SocketError(opened_.descriptor_socket_path(), "cannot send to");
-  close(*connection);
-  if (!answer.ok()) return answer.status();
-  if (answer->first == "D" && answer->second >= 0) return answer->second;
-  return absl::FailedPreconditionError(answer->first.substr(1));
+absl::StatusOr<client::UniqueDescriptor> ProbeLease::FetchDescriptor(
+    const std::string& export_token) {
+  return client::FetchDescriptor(opened_.descriptor_socket_path(), opened_.lease_id(), export_token,
+                                 timeout_);
 }
 
 }  // namespace winnow::cli

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "winnow/client/unique_descriptor.h"
 #include "winnow/v1/indexer_service.grpc.pb.h"
 #include "winnow/v1/lease_service.grpc.pb.h"
 #include "winnow/v1/memory_service.grpc.pb.h"
@@ -34,13 +35,12 @@ class ProbeLease {
 
   // Sends a descriptor over the descriptor socket; the token to import it with.
   absl::StatusOr<std::string> SendDescriptor(int descriptor);
-  // The descriptor that an export token stands for; the caller closes it.
-  absl::StatusOr<int> FetchDescriptor(const std::string& export_token);
+  // The descriptor that an export token stands for.
+  absl::StatusOr<client::UniqueDescriptor> FetchDescriptor(const std::string& export_token);
 
  private:
   explicit ProbeLease(absl::Duration timeout) : timeout_(timeout) {}
   std::unique_ptr<grpc::ClientContext> Context() const;
-  absl::StatusOr<int> ConnectToDescriptors() const;
 
   const absl::Duration timeout_;
   std::unique_ptr<v1::LeaseService::Stub> leases_;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/descriptor_sender.h"
 #include "client/src/request_encoding.h"
 #include "client/src/result_decoding.h"
 #include "client/src/tensor_encoding.h"
+#include "winnow/client/descriptor_passing.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 

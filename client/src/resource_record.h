@@ -12,9 +12,9 @@
 #include "absl/synchronization/mutex.h"
 #include "client/src/byte_ranges.h"
 #include "client/src/page_table_mirror.h"
-#include "client/src/unique_descriptor.h"
 #include "winnow/client/requests.h"
 #include "winnow/client/results.h"
+#include "winnow/client/unique_descriptor.h"
 
 namespace winnow::client {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/src/unique_descriptor.h"
+#include "winnow/client/unique_descriptor.h"
 #include "winnow/kernels/error.h"
 
 namespace winnow::client {

@@ -13,7 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/src/unique_descriptor.h"
+#include "winnow/client/unique_descriptor.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 

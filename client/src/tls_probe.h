@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/src/tls_credentials.h"
-#include "client/src/unique_descriptor.h"
+#include "winnow/client/unique_descriptor.h"
 
 namespace winnow::client {
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,9 +17,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/src/descriptor_sender.h"
-#include "client/src/unique_descriptor.h"
 #include "tests/testing/status_matchers.h"
+#include "winnow/client/descriptor_passing.h"
+#include "winnow/client/unique_descriptor.h"
 #include "winnow/v1/error_detail.pb.h"
 
 namespace winnow::client {
@@ -90,23 +91,42 @@ TEST_F(FolderTest, ASocketThatIsNotThereIsUnavailable) {
               FailsWith(ErrorReason::kNotInBuild, "descriptor_socket_path"));
 }
 
-// A descriptor socket that gives each of `answers` to one sender.
+// Sends `bytes`, and a descriptor with them unless it is negative.
+void Send(int peer, const std::string& bytes, int descriptor) {
+  iovec part = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  }
+  EXPECT_EQ(sendmsg(peer, &message, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+}
+
+// A descriptor socket that gives each of `answers` to one sender, with `descriptor` unless it is
+// negative.
 class AnsweringSocket {
  public:
-  AnsweringSocket(const std::string& path, std::vector<std::string> answers)
+  AnsweringSocket(const std::string& path, std::vector<std::string> answers, int descriptor = -1)
       : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     EXPECT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     EXPECT_EQ(listen(socket_.get(), 1), 0);
-    thread_ = std::thread([this, answers = std::move(answers)] {
+    thread_ = std::thread([this, descriptor, answers = std::move(answers)] {
       for (const std::string& answer : answers) {
         const UniqueDescriptor peer(accept(socket_.get(), nullptr, nullptr));
-        char request[64];
+        char request[128];
         EXPECT_GT(recv(peer.get(), request, sizeof(request), 0), 0);
-        EXPECT_EQ(send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
-                  static_cast<ssize_t>(answer.size()));
+        Send(peer.get(), answer, descriptor);
       }
     });
   }
@@ -141,6 +161,39 @@ TEST_F(FolderTest, EveryReasonOfTheContractArrives) {
                                     HasSubstr("NO_SUCH_REASON because of it")));
   }
   unlink(path.c_str());
+}
+
+TEST_F(FolderTest, AFetchedDescriptorIsTheOneThatWasSent) {
+  const std::string path = folder_ + "/x.fd";
+  const auto memory = SharedMemory::Create(4096);
+  ASSERT_OK(memory);
+  {
+    const AnsweringSocket server(path, {"D"}, memory->descriptor());
+    const auto fetched = FetchDescriptor(path, std::string(32, '0'), "token", absl::Seconds(30));
+    ASSERT_OK(fetched);
+    struct stat sent = {}, got = {};
+    ASSERT_EQ(fstat(memory->descriptor(), &sent), 0);
+    ASSERT_EQ(fstat(fetched->get(), &got), 0);
+    EXPECT_EQ(sent.st_ino, got.st_ino);
+    EXPECT_NE(fetched->get(), memory->descriptor());
+  }
+  unlink(path.c_str());
+}
+
+TEST_F(FolderTest, ADescriptorThatIsNotThereIsNoSuccess) {
+  const std::string path = folder_ + "/x.fd";
+  {
+    const AnsweringSocket server(path, {"D", "EPERMISSION_DENIED not yours", "x"});
+    const auto fetch = [&] {
+      return FetchDescriptor(path, std::string(32, '0'), "token", absl::Seconds(30)).status();
+    };
+    EXPECT_THAT(fetch(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("refused")));
+    EXPECT_THAT(fetch(), FailsWith(ErrorReason::kPermissionDenied, "descriptor"));
+    EXPECT_FALSE(fetch().ok());
+  }
+  unlink(path.c_str());
+  EXPECT_TRUE(absl::IsUnavailable(
+      FetchDescriptor(path, std::string(32, '0'), "token", absl::Seconds(1)).status()));
 }
 
 }  // namespace

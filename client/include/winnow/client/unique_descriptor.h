@@ -1,7 +1,7 @@
 // A file descriptor that is closed once.
 
-#ifndef WINNOW_CLIENT_SRC_UNIQUE_DESCRIPTOR_H_
-#define WINNOW_CLIENT_SRC_UNIQUE_DESCRIPTOR_H_
+#ifndef WINNOW_CLIENT_UNIQUE_DESCRIPTOR_H_
+#define WINNOW_CLIENT_UNIQUE_DESCRIPTOR_H_
 
 #include <unistd.h>
 
@@ -35,4 +35,4 @@ class UniqueDescriptor {
 
 }  // namespace winnow::client
 
-#endif  // WINNOW_CLIENT_SRC_UNIQUE_DESCRIPTOR_H_
+#endif  // WINNOW_CLIENT_UNIQUE_DESCRIPTOR_H_

@@ -1,4 +1,4 @@
-#include "client/src/descriptor_sender.h"
+#include "winnow/client/descriptor_passing.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,11 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "client/src/unique_descriptor.h"
+#include "winnow/client/unique_descriptor.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 #include "winnow/v1/error_detail.pb.h"
@@ -94,9 +95,9 @@ absl::Status CheckSocketFolder(const std::string& path, uid_t user) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
-                                           const std::string& lease_id, int descriptor,
-                                           absl::Duration timeout) {
+namespace {
+
+absl::StatusOr<UniqueDescriptor> Connect(const std::string& socket_path, absl::Duration timeout) {
   if (socket_path.empty()) {
     return MakeError(absl::StatusCode::kUnimplemented,
                      "the server listens on no Unix socket and takes no shared memory",
@@ -109,7 +110,7 @@ absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
     return Unreachable(socket_path, "connect", ENAMETOOLONG);
   }
   std::copy(socket_path.begin(), socket_path.end(), address.sun_path);
-  const UniqueDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  UniqueDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!connection.valid()) return Unreachable(socket_path, "socket", errno);
   const timeval wait = absl::ToTimeval(std::max(timeout, absl::Milliseconds(1)));
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
@@ -118,14 +119,64 @@ absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
       0) {
     return Unreachable(socket_path, "connect", errno);
   }
-  WINNOW_RETURN_IF_ERROR(SendOnce(connection.get(), lease_id, descriptor));
-  char answer[512];
-  const ssize_t received = recv(connection.get(), answer, sizeof(answer), 0);
+  return connection;
+}
+
+// One packet, never empty; the descriptor that came with it, if one did, goes to `descriptor`.
+absl::StatusOr<std::string> Receive(int connection, const std::string& socket_path,
+                                    UniqueDescriptor& descriptor) {
+  char bytes[512];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t received = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
   if (received < 0) return Unreachable(socket_path, "no answer", errno);
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(header), sizeof(int));
+    descriptor = UniqueDescriptor(number);
+  }
   if (received == 0) return Unreachable(socket_path, "no answer", ECONNRESET);
-  const absl::string_view text(answer, static_cast<size_t>(received));
-  return text.front() == 'T' ? absl::StatusOr<std::string>(std::string(text.substr(1)))
-                             : Refusal(text.substr(1));
+  return std::string(bytes, static_cast<size_t>(received));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
+                                           const std::string& lease_id, int descriptor,
+                                           absl::Duration timeout) {
+  WINNOW_ASSIGN_OR_RETURN(const UniqueDescriptor connection, Connect(socket_path, timeout));
+  WINNOW_RETURN_IF_ERROR(SendOnce(connection.get(), lease_id, descriptor));
+  UniqueDescriptor unasked;
+  const auto answer = Receive(connection.get(), socket_path, unasked);
+  if (!answer.ok()) return answer.status();
+  const absl::string_view text = *answer;
+  if (text.front() == 'T') return std::string(text.substr(1));
+  return Refusal(text.substr(1));
+}
+
+absl::StatusOr<UniqueDescriptor> FetchDescriptor(const std::string& socket_path,
+                                                 const std::string& lease_id,
+                                                 const std::string& export_token,
+                                                 absl::Duration timeout) {
+  WINNOW_ASSIGN_OR_RETURN(const UniqueDescriptor connection, Connect(socket_path, timeout));
+  const std::string ask = lease_id + export_token;
+  if (send(connection.get(), ask.data(), ask.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(ask.size())) {
+    return Unreachable(socket_path, "send", errno);
+  }
+  UniqueDescriptor fetched;
+  const auto answer = Receive(connection.get(), socket_path, fetched);
+  if (!answer.ok()) return answer.status();
+  const absl::string_view text = *answer;
+  if (text == "D" && fetched.valid()) return fetched;
+  return Refusal(text.substr(1));
 }
 
 }  // namespace winnow::client

@@ -1,7 +1,11 @@
-// Passes a file descriptor to the server's descriptor socket, beside its Unix socket.
+// Passes file descriptors to and from the server's descriptor socket, beside its Unix socket, for
+// calls that the library does not make itself: imports and exports of GPU memory. SharedMemory and
+// Lease::ShareMemory need none of it.
+//
+// Thread safety: all functions may be called from several threads.
 
-#ifndef WINNOW_CLIENT_SRC_DESCRIPTOR_SENDER_H_
-#define WINNOW_CLIENT_SRC_DESCRIPTOR_SENDER_H_
+#ifndef WINNOW_CLIENT_DESCRIPTOR_PASSING_H_
+#define WINNOW_CLIENT_DESCRIPTOR_PASSING_H_
 
 #include <sys/types.h>
 
@@ -10,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "winnow/client/unique_descriptor.h"
 
 namespace winnow::client {
 
@@ -25,6 +30,12 @@ absl::StatusOr<std::string> SendDescriptor(const std::string& socket_path,
                                            const std::string& lease_id, int descriptor,
                                            absl::Duration timeout);
 
+// The descriptor that an export token of the lease stands for. Errors as SendDescriptor.
+absl::StatusOr<UniqueDescriptor> FetchDescriptor(const std::string& socket_path,
+                                                 const std::string& lease_id,
+                                                 const std::string& export_token,
+                                                 absl::Duration timeout);
+
 }  // namespace winnow::client
 
-#endif  // WINNOW_CLIENT_SRC_DESCRIPTOR_SENDER_H_
+#endif  // WINNOW_CLIENT_DESCRIPTOR_PASSING_H_
