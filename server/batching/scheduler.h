@@ -86,8 +86,7 @@ class Scheduler {
 
   // Begins to drain if that is not done, finishes what is queued and running until `deadline`, then
   // fails what is still queued or waits for a word with Unavailable (SERVER_DRAINING), and waits
-  // for what runs. Every
-  // `done` has returned when this returns.
+  // for what runs. Every `done` has returned when this returns.
   virtual void Drain(absl::Time deadline) = 0;
 };
 

@@ -145,7 +145,11 @@ TEST(OverloadTest, TheBytesOfWaitingRequestsAreBounded) {
 }
 
 TEST(OverloadTest, ARequestPastItsDeadlineIsNeverLaunched) {
-  ServerProcess server({.flags = SlowWith({})});
+  // On a GPU the long one reads 8 GiB.
+  ServerProcess server({.flags = SlowWith(TestBackend() == "cpu"
+                                              ? std::vector<std::string>{}
+                                              : std::vector<std::string>{"--buffer-pool-bytes=12G",
+                                                                         "--max-lease-bytes=9G"})});
   const auto indexer = server.Indexer();
   const SlowWork work(server.Connect(server.unix_target()));
   // Runs for longer than the hurried ones may wait: a launch that begins before their deadline

@@ -13,8 +13,8 @@
 namespace winnow::testing {
 
 // A lease with a buffer of scores, and a request that selects from all of them sixty times over:
-// about ten milliseconds of work, whether for one thread of a CPU or for a whole GPU, `times` over.
-// Ends the program when the server does not grant them.
+// milliseconds of work, whether for one thread of a CPU or for a whole GPU, `times` over. Ends the
+// program when the server does not grant them.
 class SlowWork {
  public:
   explicit SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open = {},

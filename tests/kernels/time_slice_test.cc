@@ -60,9 +60,14 @@ bool TurnEnds() {
 
 TEST(GivingWayTest, TurnsEndWhileItLives) {
   {
+    const auto before = std::chrono::steady_clock::now();
     const GivingWay giving_way(true);
     EXPECT_TRUE(GivingWay::Here());
-    EXPECT_FALSE(GivingWay::EndTurnIfDue()) << "the turn has just begun";
+    const bool ended = GivingWay::EndTurnIfDue();
+    // Else this thread lost its core meanwhile, and its turn may be over.
+    if (std::chrono::steady_clock::now() - before < std::chrono::microseconds(100)) {
+      EXPECT_FALSE(ended) << "the turn has just begun";
+    }
     EXPECT_TRUE(TurnEnds());
   }
   EXPECT_FALSE(GivingWay::Here());

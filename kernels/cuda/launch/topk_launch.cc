@@ -152,6 +152,7 @@ cudaError_t PrepareTopK(const DeviceTraits& traits) {
       for (const int32_t max_results : {512, kMaxK}) {
         for (const int32_t loads : {1, 2, 4, 8}) {
           for (const bool keep_keys : {false, true}) {
+            if (keep_keys && static_cast<TopKRoute>(route) != TopKRoute::kStream) continue;
             const TopKKernels kernels = KernelsFor(dtype, {.route = static_cast<TopKRoute>(route),
                                                            .max_results = max_results,
                                                            .loads = loads,

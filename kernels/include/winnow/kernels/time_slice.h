@@ -6,9 +6,9 @@
 namespace winnow {
 
 // Asks for long time slices for the calling thread, from now on: for threads that compute for
-// milliseconds. Linux from 6.12 on lets a thread that wakes go before
-// one whose slice is longer. Each keeps its share of the processors, but who has little to do, a
-// client that gets its answer say, does not wait for the end of a slice.
+// milliseconds. Linux from 6.12 on lets a thread that wakes go before one whose slice is longer.
+// Each keeps its share of the processors, but who has little to do, a client that gets its answer
+// say, does not wait for the end of a slice.
 //
 // Threads that the calling one starts have usual slices again.
 //
