@@ -12,6 +12,7 @@
 #include "client/cli/gpu_probe.h"
 #include "client/cli/host_probe.h"
 #include "client/cli/probe_row.h"
+#include "winnow/client/error.h"
 #include "winnow/client/lease.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -83,9 +84,13 @@ void ProbeLeases(const Session& session, Findings& findings) {
                  "needs a server on a Unix socket of this host; this target is TCP");
     return;
   }
-  findings.Tried("shared memory", TrySharedMemory(*lease), kSelects,
-                 "the folder of the server's socket must be seen by both processes under one path, "
-                 "and its descriptor socket be open to this user");
+  const absl::Status shared = TrySharedMemory(*lease);
+  findings.Tried("shared memory", shared, kSelects,
+                 client::HasReason(shared, ErrorReason::kPermissionDenied)
+                     ? "the folder must belong to this user or to root, and nobody else may write "
+                       "to it: deploy/README.md, 'Shared memory'"
+                     : "the folder of the server's socket must be seen by both processes under one "
+                       "path, and its descriptor socket be open to this user");
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ void ProbeSocket(const std::string& target, Findings& findings) {
 }
 
 // The namespace of a process, "ipc:[4026531839]"; empty when it cannot be seen.
-std::string NamespaceOf(int64_t process, const char* kind) {
+std::string NamespaceOf(absl::string_view process, const char* kind) {
   char text[128];
   const std::string path = absl::StrCat("/proc/", process, "/ns/", kind);
   const ssize_t length = readlink(path.c_str(), text, sizeof(text));
@@ -88,11 +88,17 @@ bool IsServer(int64_t process) {
 }
 
 void ProbeNamespaces(const client::ServerInfo& info, Findings& findings) {
-  const std::string server = IsServer(info.process_id) ? NamespaceOf(info.process_id, "ipc") : "";
+  const std::string server =
+      IsServer(info.process_id) ? NamespaceOf(absl::StrCat(info.process_id), "ipc") : "";
+  const std::string own = NamespaceOf("self", "ipc");
   if (server.empty()) {
     findings.Say("IPC namespace", Verdict::kNotTried,
                  "the server's process cannot be seen from here: another container, host or user");
-  } else if (server == NamespaceOf(getpid(), "ipc")) {
+  } else if (own.empty()) {
+    findings.Say("IPC namespace", Verdict::kNotTried,
+                 "this process does not find itself in /proc, which is that of another PID "
+                 "namespace");
+  } else if (server == own) {
     findings.Say("IPC namespace", Verdict::kOk, "the server's");
   } else {
     findings.Say("IPC namespace", info.device.kind == "cuda" ? Verdict::kNotOk : Verdict::kNote,

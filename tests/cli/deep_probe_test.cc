@@ -93,6 +93,20 @@ TEST(DeepProbeTest, OfAServerWithoutLeasesSaysWhatCouldNotBeTried) {
   EXPECT_EQ(Find(json, "scores in the request").verdict, "ok");
 }
 
+TEST(DeepProbeTest, OfASocketInAFolderOfAllSaysWhoMayWriteThere) {
+  TempFolder folder;
+  ASSERT_EQ(mkdir(folder.Path("server").c_str(), 0700), 0);
+  ServerProcess server({.socket_path = folder.Path("server/winnow.sock")});
+  ASSERT_TRUE(server.running()) << server.log();
+  ASSERT_EQ(chmod(folder.Path("server").c_str(), 01777), 0);
+  const Found shared =
+      Find(ParseJson(RunWinnow({"probe", "--deep", "--json", "--target", server.unix_target()})),
+           "shared memory");
+  EXPECT_EQ(shared.verdict, "not_ok");
+  EXPECT_THAT(shared.said, HasSubstr("can be written by every user"));
+  EXPECT_THAT(shared.said, HasSubstr("must belong to this user or to root"));
+}
+
 // As when two containers mount the folder of the socket under different paths.
 TEST(DeepProbeTest, OfASocketUnderAnotherPathNamesTheDescriptorSocket) {
   TempFolder folder;

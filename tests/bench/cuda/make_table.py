@@ -16,7 +16,9 @@ SHAPE = ("operation", "dtype", "rows", "columns", "k")
 
 def read(path):
     with open(path, newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        # Results put one behind the other have a header each.
+        return [row for row in rows if row["rows"] != "rows"]
 
 
 def columns_name(columns):
