@@ -1,5 +1,6 @@
 #include "server/backend/device_backend.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +80,7 @@ absl::Status DeviceBackend::Open(const DeviceBackendOptions& options) {
   for (const auto& executor : executors_) {
     slots_.emplace_back([this, &executor = *executor] { RunSlot(executor, waiting_, launched_); });
   }
+  WINNOW_RETURN_IF_ERROR(OpenCompletion());
   return OpenBulkSlot();
 }
 
@@ -95,7 +97,26 @@ absl::Status DeviceBackend::OpenBulkSlot() {
   return absl::OkStatus();
 }
 
+// Where the device works while this process waits, a thread for each launch would be woken twice:
+// to enqueue and when the device is done. Neither is needed.
+absl::Status DeviceBackend::OpenCompletion() {
+  if (info_.device.host_memory) return absl::OkStatus();
+  for (int32_t slot = 0; slot < info_.launch_slots; ++slot) {
+    WINNOW_ASSIGN_OR_RETURN(auto executor,
+                            LaunchExecutor::Create(device_.get(), staging_.get(), pinned_.get()));
+    begin_executors_.push_back(std::move(executor));
+    absl::MutexLock lock(&mu_);
+    idle_executors_.push_back(begin_executors_.back().get());
+  }
+  completion_ =
+      std::make_unique<CompletionThread>([this](BegunLaunch ended) { OnEnded(std::move(ended)); });
+  return absl::OkStatus();
+}
+
 DeviceBackend::~DeviceBackend() {
+  // Callbacks may launch again, and what the completion thread hands on needs the slots.
+  Drain();
+  completion_.reset();
   {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
@@ -105,10 +126,22 @@ DeviceBackend::~DeviceBackend() {
   for (std::thread& slot : slots_) slot.join();
 }
 
-void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
-  const bool small = batch->may_run_inline && info_.device.host_memory && IsSmall(*batch);
+LaunchExecutor* DeviceBackend::TakeIdleExecutor() {
   absl::MutexLock lock(&mu_);
+  if (idle_executors_.empty()) return nullptr;
+  LaunchExecutor* const executor = idle_executors_.back();
+  idle_executors_.pop_back();
+  return executor;
+}
+
+void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
   Launched launched{std::move(batch), std::move(done)};
+  if (LaunchExecutor* const executor = TakeIdleExecutor()) {
+    return BeginLaunch(*executor, std::move(launched));
+  }
+  const bool small =
+      launched.batch->may_run_inline && info_.device.host_memory && IsSmall(*launched.batch);
+  absl::MutexLock lock(&mu_);
   // Alone in flight, so that the inline executor is free and no memory is waited for.
   if (++in_flight_ == 1 && small) return Run(*inline_executor_, std::move(launched));
   if (bulk_executor_ != nullptr && !launched.batch->high_priority && !bulk_slot_taken_) {
@@ -121,18 +154,48 @@ void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
   launched_.Signal();
 }
 
+void DeviceBackend::BeginLaunch(LaunchExecutor& executor, Launched launched) {
+  {
+    absl::MutexLock lock(&mu_);
+    ++in_flight_;
+  }
+  completion_->Expect();
+  const auto now = std::chrono::steady_clock::now();
+  if (executor.Begin(*launched.batch)) {
+    return completion_->Add({&executor, std::move(launched.batch), std::move(launched.done), now});
+  }
+  launched.begun = &executor;
+  absl::MutexLock lock(&mu_);
+  waiting_.push_back(std::move(launched));
+  launched_.Signal();
+}
+
+void DeviceBackend::OnEnded(BegunLaunch ended) {
+  // Replies to so many requests take about as long as waking a thread.
+  constexpr size_t kMostItems = 4;
+  const bool few = ended.batch->items.size() <= kMostItems;
+  Launched launched{std::move(ended.batch), std::move(ended.done), ended.executor};
+  absl::MutexLock lock(&mu_);
+  if (few) return Run(*launched.begun, std::move(launched));
+  // Before what has still to be done: the device is ahead.
+  waiting_.push_front(std::move(launched));
+  launched_.Signal();
+}
+
 void DeviceBackend::Run(LaunchExecutor& executor, Launched launched) {
   mu_.Unlock();
   LaunchCounts counts;
   {
     const GivingWay giving_way(launched.batch->gives_way && info_.device.host_memory);
-    counts = executor.Execute(*launched.batch);
+    counts =
+        launched.begun != nullptr ? executor.Finish() : executor.Execute(*launched.batch);
   }
   mu_.Lock();
   // Before the callback, so that its stats hold the work that it is told of.
   Count(counts);
   // The callback may launch the next one.
   if (&executor == bulk_executor_.get()) bulk_slot_taken_ = false;
+  if (launched.begun != nullptr) idle_executors_.push_back(launched.begun);
   mu_.Unlock();
   std::move(launched.done)(std::move(launched.batch));
   launched.done = nullptr;
@@ -148,7 +211,7 @@ void DeviceBackend::RunSlot(LaunchExecutor& executor, std::deque<Launched>& wait
     if (waiting.empty()) return;
     Launched next = std::move(waiting.front());
     waiting.pop_front();
-    Run(executor, std::move(next));
+    Run(next.begun != nullptr ? *next.begun : executor, std::move(next));
   }
 }
 

@@ -1,6 +1,7 @@
-// The backend over winnow::Device. Each launch slot is a thread with a stream: it stages a batch,
-// enqueues it, waits for its event and calls back. On the CPU, whose calls do their work before
-// they return, that thread runs the batch; on a GPU it sleeps meanwhile.
+// The backend over winnow::Device. On a device that works in host memory, whose calls do their work
+// before they return, each launch slot is a thread that runs a batch and calls back. On a GPU the
+// thread that calls Launch enqueues, and one thread watches all launches and calls back; the slots'
+// threads take what may have to wait, and the callbacks of many requests.
 
 #ifndef WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
 #define WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
@@ -16,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/backend/backend.h"
+#include "server/backend/completion_thread.h"
 #include "server/backend/launch_executor.h"
 #include "server/backend/memory_pool.h"
 
@@ -54,14 +56,21 @@ class DeviceBackend final : public Backend {
   struct Launched {
     std::unique_ptr<WorkBatch> batch;
     Done done;
+    LaunchExecutor* begun = nullptr;  // the executor that has begun it, if one has
   };
 
   explicit DeviceBackend(std::unique_ptr<Device> device);
   absl::Status Open(const DeviceBackendOptions& options);
   absl::Status OpenBulkSlot();
+  absl::Status OpenCompletion();
+  LaunchExecutor* TakeIdleExecutor() ABSL_LOCKS_EXCLUDED(mu_);
+  // Enqueues on this thread.
+  void BeginLaunch(LaunchExecutor& executor, Launched launched) ABSL_LOCKS_EXCLUDED(mu_);
+  // On the completion thread.
+  void OnEnded(BegunLaunch ended) ABSL_LOCKS_EXCLUDED(mu_);
   // `waiting` is guarded by mu_.
   void RunSlot(LaunchExecutor& executor, std::deque<Launched>& waiting, absl::CondVar& launched);
-  // Executes and calls back, without the lock.
+  // Executes, or finishes what was begun, and calls back, without the lock.
   void Run(LaunchExecutor& executor, Launched launched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Count(const LaunchCounts& counts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CopyNow(void* to, const void* from, int64_t bytes);
@@ -88,6 +97,10 @@ class DeviceBackend final : public Backend {
   // Of a device that works in host memory, for bulk work; else null. Beside the launch slots, which
   // bound what is in flight.
   std::unique_ptr<LaunchExecutor> bulk_executor_;
+  // Of a device with memory of its own, for launches that the caller's thread enqueues.
+  std::vector<std::unique_ptr<LaunchExecutor>> begin_executors_;
+  std::vector<LaunchExecutor*> idle_executors_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<CompletionThread> completion_;
   std::vector<std::thread> slots_;
 };
 

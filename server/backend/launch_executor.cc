@@ -66,10 +66,12 @@ absl::StatusOr<std::unique_ptr<LaunchExecutor>> LaunchExecutor::Create(Device* d
   return executor;
 }
 
-LaunchCounts LaunchExecutor::Execute(WorkBatch& batch) {
+void LaunchExecutor::Open(WorkBatch& batch) {
   counts_ = {};
   stream_ = batch.high_priority ? high_stream_.get() : normal_stream_.get();
-  if (!batch.items.empty()) ExecuteItems(batch.items);
+}
+
+LaunchCounts LaunchExecutor::Close(const WorkBatch& batch) {
   int64_t rows = 0;
   for (const WorkItem* item : batch.items) rows += LaunchRows(*item);
   for (WorkItem* item : batch.items) {
@@ -81,6 +83,56 @@ LaunchCounts LaunchExecutor::Execute(WorkBatch& batch) {
   return counts_;
 }
 
+LaunchCounts LaunchExecutor::Execute(WorkBatch& batch) {
+  Open(batch);
+  if (!batch.items.empty()) ExecuteItems(batch.items);
+  return Close(batch);
+}
+
+bool LaunchExecutor::MayBegin(const WorkBatch& batch) const {
+  return pinned_ != nullptr && !batch.items.empty() &&
+         batch.items.size() <= static_cast<size_t>(kMaxSegments) &&
+         batch.items.front()->ordering.wait_word == nullptr;
+}
+
+bool LaunchExecutor::Fits(const StagedLaunch& launch) const {
+  return launch.total_bytes() <= staging_->capacity_bytes() &&
+         (pinned_ == nullptr || launch.mirrored_bytes() <= pinned_->capacity_bytes());
+}
+
+bool LaunchExecutor::Begin(WorkBatch& batch) {
+  // Copying so much on the caller's thread takes less than waking another one.
+  constexpr int64_t kMostMirrored = 128 << 10;
+  Open(batch);
+  begun_ = &batch;
+  if (!MayBegin(batch)) return false;
+  begun_launch_.emplace(batch.items, /*host_memory=*/false);
+  const bool quick = Fits(*begun_launch_) && begun_launch_->mirrored_bytes() <= kMostMirrored;
+  begun_run_ = {};
+  if (quick) begun_status_ = StartLaunch(*begun_launch_, begun_run_, Memory::kOnlyIfFree);
+  if (quick && begun_run_.host_memory != nullptr) return begun_status_.ok();
+  // Too large, or no memory free: nothing was enqueued.
+  begun_launch_.reset();
+  begun_run_ = {};
+  return false;
+}
+
+bool LaunchExecutor::Done() {
+  const absl::StatusOr<bool> done = finished_->Done();
+  return !done.ok() || *done;
+}
+
+LaunchCounts LaunchExecutor::Finish() {
+  WorkBatch& batch = *begun_;
+  begun_ = nullptr;
+  if (!begun_launch_.has_value()) return Execute(batch);
+  if (begun_status_.ok()) begun_status_ = EndLaunch(*begun_launch_, begun_run_);
+  Settle(*begun_launch_, begun_run_, begun_status_);
+  begun_launch_.reset();
+  begun_run_ = {};
+  return Close(batch);
+}
+
 void LaunchExecutor::ExecuteHalves(Items items) {
   const size_t half = items.size() / 2;
   ExecuteItems(items.first(half));
@@ -90,12 +142,16 @@ void LaunchExecutor::ExecuteHalves(Items items) {
 void LaunchExecutor::ExecuteItems(Items items) {
   if (items.size() > static_cast<size_t>(kMaxSegments)) return ExecuteHalves(items);
   StagedLaunch launch(items, pinned_ == nullptr);
-  const bool fits = launch.total_bytes() <= staging_->capacity_bytes() &&
-                    (pinned_ == nullptr || launch.mirrored_bytes() <= pinned_->capacity_bytes());
-  if (!fits && items.size() > 1) return ExecuteHalves(items);
+  if (!Fits(launch) && items.size() > 1) return ExecuteHalves(items);
   Run run;
-  const absl::Status status = RunLaunch(launch, run);
+  absl::Status status = StartLaunch(launch, run, Memory::kAwait);
+  if (status.ok()) status = EndLaunch(launch, run);
+  Settle(launch, run, status);
+}
+
+void LaunchExecutor::Settle(StagedLaunch& launch, Run& run, const absl::Status& status) {
   if (status.ok()) return FinishItems(launch, run);
+  const Items items = launch.items();
   // Work that was enqueued before the failure still uses the launch's memory.
   const bool waited = run.waits;
   if (waited) EndWait(items.front()->ordering, run).IgnoreError();
@@ -114,7 +170,7 @@ void LaunchExecutor::ExecuteItems(Items items) {
   }
 }
 
-absl::Status LaunchExecutor::BindMemory(StagedLaunch& launch, Run& run) {
+absl::Status LaunchExecutor::BindMemory(StagedLaunch& launch, Run& run, Memory memory) {
   // The workspace depends on the segments, and they hold addresses: any that are not null will do.
   launch.Bind(staging_->base(), pinned_ == nullptr ? staging_->base() : pinned_->base());
   const size_t steps = launch.items().front()->steps.size();
@@ -123,11 +179,14 @@ absl::Status LaunchExecutor::BindMemory(StagedLaunch& launch, Run& run) {
   }
   const int64_t bytes =
       SaturatingAdd(AlignUp(launch.total_bytes(), kPoolAlignment), run.workspace_bytes);
-  WINNOW_ASSIGN_OR_RETURN(run.device_memory, staging_->AwaitAllocate(bytes));
+  const auto take = [memory](MemoryPool& pool, int64_t wanted) {
+    return memory == Memory::kAwait ? pool.AwaitAllocate(wanted) : pool.Allocate(wanted);
+  };
+  WINNOW_ASSIGN_OR_RETURN(run.device_memory, take(*staging_, bytes));
   std::byte* host = run.device_memory->data();
   if (pinned_ != nullptr) {
     // Always second, so that two launches never wait for each other's memory.
-    WINNOW_ASSIGN_OR_RETURN(run.host_memory, pinned_->AwaitAllocate(launch.mirrored_bytes()));
+    WINNOW_ASSIGN_OR_RETURN(run.host_memory, take(*pinned_, launch.mirrored_bytes()));
     host = run.host_memory->data();
   }
   run.mapped = MayMap(launch);
@@ -139,17 +198,21 @@ absl::Status LaunchExecutor::BindMemory(StagedLaunch& launch, Run& run) {
 // memory reads and writes pinned memory over the bus; what is read there is read by many blocks,
 // and therefore small.
 bool LaunchExecutor::MayMap(const StagedLaunch& launch) const {
-  constexpr int64_t kMostUpload = 4 << 10;
+  constexpr int64_t kMostUpload = 16 << 10;
   constexpr int64_t kMostMirrored = 32 << 10;
   return pinned_ != nullptr && device_->memory_sharing() != nullptr && launch.clearings().empty() &&
          launch.upload_bytes() <= kMostUpload && launch.mirrored_bytes() <= kMostMirrored;
 }
 
-absl::Status LaunchExecutor::RunLaunch(StagedLaunch& launch, Run& run) {
-  WINNOW_RETURN_IF_ERROR(BindMemory(launch, run));
+absl::Status LaunchExecutor::StartLaunch(StagedLaunch& launch, Run& run, Memory memory) {
+  WINNOW_RETURN_IF_ERROR(BindMemory(launch, run, memory));
   launch.CopyIn();
   WINNOW_RETURN_IF_ERROR(Enqueue(launch, run));
   run.launch_time = absl::FromChrono(SteadyNow() - run.begun);
+  return absl::OkStatus();
+}
+
+absl::Status LaunchExecutor::EndLaunch(StagedLaunch& launch, Run& run) {
   if (run.waits) {
     WINNOW_RETURN_IF_ERROR(AwaitStart(launch.items(), run));
   }

@@ -1,6 +1,6 @@
 // Runs one batch at a time on a stream of its own: stages, enqueues each step once for all items,
 // waits, and fills in each item's status, results and times. A backend has one for each launch
-// slot.
+// slot, and others whose batches are begun on one thread and finished on another.
 
 #ifndef WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_
 #define WINNOW_SERVER_BACKEND_LAUNCH_EXECUTOR_H_
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,7 +32,7 @@ struct LaunchCounts {
   absl::Duration device_busy;
 };
 
-// Thread safety: one thread at a time.
+// Thread safety: one thread at a time; Begin, Done and Finish may each be another one.
 class LaunchExecutor {
  public:
   // `pinned` is null when the device works on host memory. All outlive the executor.
@@ -41,6 +42,15 @@ class LaunchExecutor {
   // Returns when every item has its outcome. Waits for staging memory when others hold it; items
   // that do not fit together are run one part after another.
   LaunchCounts Execute(WorkBatch& batch);
+
+  // The same in two parts. Begin stages and enqueues, and never waits. When it returns true,
+  // Finish does not wait once Done says so; when it returns false, Finish does the work and may
+  // wait: the batch is large, waits for a word, finds no staging memory free, or was refused.
+  // `batch` must stay until Finish, which is called once for each Begin.
+  bool Begin(WorkBatch& batch);
+  // Whether the device is done with what Begin enqueued, or lost.
+  bool Done();
+  LaunchCounts Finish();
 
  private:
   using Items = absl::Span<WorkItem* const>;
@@ -56,11 +66,20 @@ class LaunchExecutor {
 
   LaunchExecutor(Device* device, MemoryPool* staging, MemoryPool* pinned);
 
+  void Open(WorkBatch& batch);
+  LaunchCounts Close(const WorkBatch& batch);
+  bool MayBegin(const WorkBatch& batch) const;
+  bool Fits(const StagedLaunch& launch) const;
   void ExecuteItems(Items items);
   void ExecuteHalves(Items items);
-  // Allocates, copies in, runs the steps, copies out.
-  absl::Status RunLaunch(StagedLaunch& launch, Run& run);
-  absl::Status BindMemory(StagedLaunch& launch, Run& run);
+  // Results or errors of a launch that ran or failed with `status`.
+  void Settle(StagedLaunch& launch, Run& run, const absl::Status& status);
+  enum class Memory { kAwait, kOnlyIfFree };
+  // Allocates, copies in, enqueues the steps.
+  absl::Status StartLaunch(StagedLaunch& launch, Run& run, Memory memory);
+  // Waits for the end, copies out.
+  absl::Status EndLaunch(StagedLaunch& launch, Run& run);
+  absl::Status BindMemory(StagedLaunch& launch, Run& run, Memory memory);
   bool MayMap(const StagedLaunch& launch) const;
   absl::Status Enqueue(StagedLaunch& launch, Run& run);
   absl::Status EnqueueSteps(const StagedLaunch& launch, Run& run);
@@ -84,6 +103,11 @@ class LaunchExecutor {
   std::unique_ptr<Stream> normal_stream_, high_stream_;
   std::unique_ptr<Event> started_, finished_;
   Stream* stream_ = nullptr;  // of the batch that runs
+  // Between Begin and Finish. Without a launch Begin left everything to Finish.
+  WorkBatch* begun_ = nullptr;
+  std::optional<StagedLaunch> begun_launch_;
+  Run begun_run_;
+  absl::Status begun_status_;
   std::vector<std::byte> plan_scratch_;
   LaunchCounts counts_;
 };
