@@ -9,7 +9,10 @@ NextLaunch ChooseNextLaunch(const SchedulerOptions& options, const QueueSnapshot
   if (bulk_may_run && snapshot.interactive_since_bulk >= options.interactive_per_bulk) {
     return NextLaunch::kBulk;
   }
-  if (snapshot.interactive_tasks > 0) return NextLaunch::kInteractive;
+  if (snapshot.interactive_tasks > 0 &&
+      snapshot.interactive_launches < options.max_interactive_launches) {
+    return NextLaunch::kInteractive;
+  }
   return bulk_may_run ? NextLaunch::kBulk : NextLaunch::kNone;
 }
 

@@ -15,6 +15,7 @@ namespace winnow::server {
 struct QueueSnapshot {
   int32_t free_slots = 0;
   int64_t interactive_tasks = 0;       // waiting
+  int32_t interactive_launches = 0;    // in flight, but for those that wait for a word
   int64_t bulk_tasks = 0;              // waiting, partly launched ones included
   int32_t bulk_launches = 0;           // in flight
   int32_t interactive_since_bulk = 0;  // launches since the last bulk launch while bulk waited
@@ -22,8 +23,10 @@ struct QueueSnapshot {
 
 enum class NextLaunch { kNone, kInteractive, kBulk };
 
-// Interactive work goes first. Bulk work has at most options.max_bulk_launches slots, and gets one
-// launch after options.interactive_per_bulk interactive ones, so that it never starves.
+// Interactive work goes first, in at most options.max_interactive_launches slots, so that what
+// arrives while those are taken is launched together. Bulk work has at most
+// options.max_bulk_launches slots, and gets one launch after options.interactive_per_bulk
+// interactive ones, so that it never starves.
 NextLaunch ChooseNextLaunch(const SchedulerOptions& options, const QueueSnapshot& snapshot);
 
 // By the rows of one launch and the input bytes of all.

@@ -45,6 +45,7 @@ struct LaunchPart {
 struct PendingLaunch {
   TaskClass task_class = TaskClass::kInteractive;
   bool gives_way = false;  // bulk work while interactive work comes
+  bool shares_turn = false;  // counts as one of the interactive launches that others wait for
   std::vector<LaunchPart> parts;
 };
 

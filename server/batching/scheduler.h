@@ -31,7 +31,10 @@ struct SchedulerOptions {
   // have to wait for. 0: chosen for the device, a fraction of a millisecond of its time.
   int64_t bulk_launch_rows = 0;
   int64_t bulk_launch_bytes = 0;
-  int32_t max_bulk_launches = 0;     // of bulk work in flight at once; 0: chosen for the device
+  int32_t max_bulk_launches = 0;  // of bulk work in flight at once; 0: chosen for the device
+  // Of interactive work in flight at once; what arrives meanwhile shares the next one. Launches
+  // that wait for another process's word do not count. 0: chosen for the device.
+  int32_t max_interactive_launches = 0;
   int32_t interactive_per_bulk = 8;  // after so many interactive launches a waiting bulk one goes
 };
 

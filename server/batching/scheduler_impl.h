@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
+#include "server/batching/batch_policy.h"
 #include "server/batching/flow_queue.h"
 #include "server/batching/pending_task.h"
 #include "server/batching/scheduler.h"
@@ -50,6 +51,8 @@ class SchedulerImpl final : public Scheduler {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   FlowQueue& QueueOf(TaskClass task_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // What the policy decides by, with `arriving` interactive tasks more than there are.
+  QueueSnapshot Snapshot(int64_t arriving) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Chooses launches while the policy wants any.
   void ChooseLaunches(absl::Time now, Launches& launches) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::unique_ptr<PendingLaunch> ChooseLaunch(TaskClass task_class, absl::Time now)
@@ -60,7 +63,7 @@ class SchedulerImpl final : public Scheduler {
   bool GoesAtOnce(const PendingTask& pending) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::unique_ptr<PendingLaunch> LaunchAlone(PendingTask* pending, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CountLaunch(TaskClass task_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountLaunch(PendingLaunch& launch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddPart(const FlowQueue::Part& part, absl::Time now, PendingLaunch& launch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Hands launches to the backend. The last one may be the last touch of this object: its tasks,
@@ -98,6 +101,7 @@ class SchedulerImpl final : public Scheduler {
   TaskId next_id_ ABSL_GUARDED_BY(mu_) = 1;
   int32_t free_slots_ ABSL_GUARDED_BY(mu_);
   int32_t bulk_launches_ ABSL_GUARDED_BY(mu_) = 0;
+  int32_t interactive_launches_ ABSL_GUARDED_BY(mu_) = 0;  // that wait for no word
   int32_t interactive_since_bulk_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time last_interactive_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // when it came
   SchedulerStats stats_ ABSL_GUARDED_BY(mu_);

@@ -18,51 +18,54 @@ constexpr absl::Duration kInteractiveMemory = absl::Milliseconds(100);
 
 }  // namespace
 
+QueueSnapshot SchedulerImpl::Snapshot(int64_t arriving) const {
+  return {.free_slots = free_slots_,
+          .interactive_tasks = interactive_.size() + arriving,
+          .interactive_launches = interactive_launches_,
+          .bulk_tasks = bulk_.size(),
+          .bulk_launches = bulk_launches_,
+          .interactive_since_bulk = interactive_since_bulk_};
+}
+
 void SchedulerImpl::ChooseLaunches(absl::Time now, Launches& launches) {
   while (true) {
-    const NextLaunch next =
-        ChooseNextLaunch(options_, {.free_slots = free_slots_,
-                                    .interactive_tasks = interactive_.size(),
-                                    .bulk_tasks = bulk_.size(),
-                                    .bulk_launches = bulk_launches_,
-                                    .interactive_since_bulk = interactive_since_bulk_});
+    const NextLaunch next = ChooseNextLaunch(options_, Snapshot(0));
     if (next == NextLaunch::kNone) return;
     const TaskClass task_class =
         next == NextLaunch::kBulk ? TaskClass::kBulk : TaskClass::kInteractive;
     std::unique_ptr<PendingLaunch> launch = ChooseLaunch(task_class, now);
     if (launch->parts.empty()) continue;  // all had expired, so the queue is shorter now
-    CountLaunch(task_class);
+    CountLaunch(*launch);
     launches.push_back(std::move(launch));
   }
 }
 
 bool SchedulerImpl::GoesAtOnce(const PendingTask& pending) const {
   if (pending.task_class != TaskClass::kInteractive || interactive_.size() > 0) return false;
-  return ChooseNextLaunch(options_, {.free_slots = free_slots_,
-                                     .interactive_tasks = 1,
-                                     .bulk_tasks = bulk_.size(),
-                                     .bulk_launches = bulk_launches_,
-                                     .interactive_since_bulk = interactive_since_bulk_}) ==
-         NextLaunch::kInteractive;
+  return ChooseNextLaunch(options_, Snapshot(1)) == NextLaunch::kInteractive;
 }
 
 std::unique_ptr<PendingLaunch> SchedulerImpl::LaunchAlone(PendingTask* pending, absl::Time now) {
   auto launch = std::make_unique<PendingLaunch>();
   launch->task_class = pending->task_class;
   AddPart({.entry = &pending->entry, .rows = pending->entry.rows}, now, *launch);
-  CountLaunch(pending->task_class);
+  CountLaunch(*launch);
   return launch;
 }
 
-void SchedulerImpl::CountLaunch(TaskClass task_class) {
+void SchedulerImpl::CountLaunch(PendingLaunch& launch) {
   --free_slots_;
   ++stats_.batches;
-  if (task_class == TaskClass::kBulk) {
+  if (launch.task_class == TaskClass::kBulk) {
     ++bulk_launches_;
     interactive_since_bulk_ = 0;
-  } else if (bulk_.size() > 0) {
-    ++interactive_since_bulk_;
+    return;
   }
+  if (bulk_.size() > 0) ++interactive_since_bulk_;
+  // How long another process takes to set a word is nothing that others should wait for. All parts
+  // wait for the same one.
+  launch.shares_turn = launch.parts.front().pending->task->work.ordering.wait_word == nullptr;
+  if (launch.shares_turn) ++interactive_launches_;
 }
 
 void SchedulerImpl::AddPart(const FlowQueue::Part& part, absl::Time now, PendingLaunch& launch) {
@@ -142,6 +145,7 @@ void SchedulerImpl::OnLaunchDone(std::unique_ptr<PendingLaunch> launch) {
     absl::MutexLock lock(&mu_);
     ++free_slots_;
     if (launch->task_class == TaskClass::kBulk) --bulk_launches_;
+    if (launch->shares_turn) --interactive_launches_;
     for (LaunchPart& part : launch->parts) {
       PendingTask* pending = FinishPart(part);
       if (pending == nullptr) continue;

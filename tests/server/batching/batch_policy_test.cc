@@ -5,7 +5,8 @@
 namespace winnow::server {
 namespace {
 
-const SchedulerOptions kOptions = {.max_bulk_launches = 1, .interactive_per_bulk = 3};
+const SchedulerOptions kOptions = {
+    .max_bulk_launches = 1, .max_interactive_launches = 2, .interactive_per_bulk = 3};
 
 TEST(BatchPolicyTest, NothingIsLaunchedWithoutASlotOrWork) {
   EXPECT_EQ(ChooseNextLaunch(kOptions, {.free_slots = 0, .interactive_tasks = 5, .bulk_tasks = 5}),
@@ -32,6 +33,21 @@ TEST(BatchPolicyTest, BulkWorkIsNotStarved) {
   EXPECT_EQ(ChooseNextLaunch(kOptions, snapshot), NextLaunch::kBulk);
   snapshot.bulk_launches = 1;
   EXPECT_EQ(ChooseNextLaunch(kOptions, snapshot), NextLaunch::kInteractive);
+}
+
+TEST(BatchPolicyTest, InteractiveWorkWaitsForAnotherLaunchRatherThanTakeEverySlot) {
+  QueueSnapshot snapshot{.free_slots = 3, .interactive_tasks = 5, .interactive_launches = 1};
+  EXPECT_EQ(ChooseNextLaunch(kOptions, snapshot), NextLaunch::kInteractive);
+  snapshot.interactive_launches = 2;
+  EXPECT_EQ(ChooseNextLaunch(kOptions, snapshot), NextLaunch::kNone);
+}
+
+TEST(BatchPolicyTest, BulkWorkTakesItsOwnSlotWhileInteractiveWorkWaitsForItsTurn) {
+  QueueSnapshot snapshot{
+      .free_slots = 2, .interactive_tasks = 5, .interactive_launches = 2, .bulk_tasks = 1};
+  EXPECT_EQ(ChooseNextLaunch(kOptions, snapshot), NextLaunch::kBulk);
+  snapshot.bulk_launches = 1;
+  EXPECT_EQ(ChooseNextLaunch(kOptions, snapshot), NextLaunch::kNone);
 }
 
 TEST(BatchPolicyTest, RowsAndBytesDecideTheClass) {
