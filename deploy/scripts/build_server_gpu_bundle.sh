@@ -23,6 +23,7 @@ programs=(
   tests/server/backend/backend_contract_test
   tests/server/backend/device_backend_test
   tests/bench/rpc/resident_bench
+  tests/gpu/engine_load
 )
 
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWINNOW_CUDA=ON -DWINNOW_PORTABLE=ON \

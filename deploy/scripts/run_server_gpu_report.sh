@@ -4,8 +4,8 @@
 #   run_server_gpu_report.sh [--parts LIST] [--out FOLDER]
 #
 # LIST, comma-separated, of: suites (the integration suites on the CUDA backend), backend (the
-# contract of backends), torch (memory shared with PyTorch), bench, mps (bench with the
-# Multi-Process Service). Default: suites,backend,torch,bench.
+# contract of backends), torch (memory shared with PyTorch), bench, mps (latencies
+# beside an engine that never idles, with and without the Multi-Process Service). Default: suites,backend,torch,bench.
 # FOLDER (default: ./server-gpu-report) gets report.md, bench.csv and the logs.
 # Exit status: 0 when everything passed; parts that cannot run here are skipped with a reason.
 #
@@ -100,7 +100,7 @@ if wants suites || wants backend; then
 fi
 if wants suites; then
   suites=(MemorySharingTest:EngineTest LeaseTest LeaseCloseTest OperationsTest ExecuteStreamTest MalformedTest
-    LifecycleTest OverloadTest LeaseKillTest)
+    LifecycleTest OverloadTest)
   for suite in "${suites[@]}"; do
     filter="$(sed 's/:/.*:/g' <<<"$suite").*"
     start "${suite##*:}" "$here/integration_suites" --gtest_filter="$filter"
@@ -117,9 +117,15 @@ if wants backend; then
   finish request_path
   finish lost_device
 fi
+# It asks the driver for the memory in use: nothing else may run meanwhile.
+if wants suites; then
+  start LeaseKillTest "$here/integration_suites" --gtest_filter='LeaseKillTest.*'
+  finish LeaseKillTest
+fi
 if wants suites || wants backend; then
   note ""
   note "$(cat "$out/failed.md")"
+  if wants suites; then note "- killed clients: $(grep -h 'MiB of the device' "$out/LeaseKillTest.log" || true)"; fi
   note "- device memory in use after the suites: $(used_mib) MiB"
 fi
 
@@ -129,25 +135,42 @@ if wants torch; then
     status=0
     WINNOW_PYTHON_STUBS=$here/stubs PYTORCH_CUDA_ALLOC_CONF=$settings timeout -k 5 "$limit" python3 \
       "$here/torch_sharing.py" "$here/winnow-server" >"$out/torch_$allocator.log" 2>&1 || status=$?
-    note "- PyTorch, allocator $allocator: status $status; $(tail -n 1 "$out/torch_$allocator.log")"
+    note "- PyTorch, allocator $allocator: status $status; $(grep -E '^(torch|skipped)' "$out/torch_$allocator.log" |
+      tail -n 1 || true)"
     [ "$status" -eq 0 ] || failures=$((failures + 1))
   done
 fi
 
+# beside_engine NAME: the bench's latencies while a process that never idles has the GPU, and what
+# that process lost.
+beside_engine() {
+  local name=$1 engine status=0
+  "$here/engine_load" 3 >"$out/engine_${name}_alone.log" 2>&1 || status=$?
+  "$here/engine_load" 60 >"$out/engine_$name.log" 2>&1 &
+  engine=$!
+  timeout -k 5 "$bench_limit" "$here/resident_bench" --parts=latency --calls=1000 \
+    >"$out/bench_beside_$name.csv" 2>"$out/bench_beside_$name.log" || status=$?
+  kill "$engine" 2>/dev/null || true
+  wait "$engine" || true
+  note ""
+  note "## Beside an engine, $name (status $status)"
+  note ""
+  note "- engine alone: $(tail -n 1 "$out/engine_${name}_alone.log"); beside the server: $(tail -n 1 "$out/engine_$name.log")"
+  note ""
+  note '```'
+  note "$(cat "$out/bench_beside_$name.csv")"
+  note '```'
+  [ "$status" -eq 0 ] || failures=$((failures + 1))
+}
+
 if wants mps; then
+  beside_engine time_slicing
   pipes=$(mktemp -d)
   export CUDA_MPS_PIPE_DIRECTORY=$pipes CUDA_MPS_LOG_DIRECTORY=$pipes
-  if nvidia-cuda-mps-control -d >"$out/mps.log" 2>&1; then
-    status=0
-    timeout -k 5 "$bench_limit" "$here/resident_bench" --parts=latency --calls=2000 \
-      >"$out/bench_mps.csv" 2>>"$out/mps.log" || status=$?
+  if timeout 20 nvidia-cuda-mps-control -d >"$out/mps.log" 2>&1; then
+    beside_engine mps
     echo quit | timeout 20 nvidia-cuda-mps-control >/dev/null 2>&1 || true
-    note ""
-    note "## With the Multi-Process Service (status $status)"
-    note ""
-    note '```'
-    note "$(cat "$out/bench_mps.csv")"
-    note '```'
+    cat "$pipes"/*.log >>"$out/mps.log" 2>/dev/null || true
   else
     note "- MPS: skipped, the control daemon did not start: $(tail -n 1 "$out/mps.log")"
   fi

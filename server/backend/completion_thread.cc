@@ -50,6 +50,7 @@ void CompletionThread::Wake() {
 }
 
 void CompletionThread::Expect() {
+  ++load_;
   if (!asleep_.load()) return;
   absl::MutexLock lock(&mu_);
   expected_ = true;
@@ -80,6 +81,7 @@ bool CompletionThread::HandOn() {
     const auto now = Clock::now();
     usual_ += (std::chrono::duration_cast<nanoseconds>(now - launch.begun) - usual_) / 8;
     ended_(std::move(launch));
+    --load_;
     look_until_ = Clock::now() + LookTime(usual_);
     // From the first again: handing on takes its time.
     return true;

@@ -1,5 +1,6 @@
-// One thread that finds out when launches are done and hands them on. Next: device_backend.h, whose
-// launches these are.
+// A thread that finds out when launches are done and hands them on. A backend has several, because
+// handing on means replying, and the ends of other launches must not wait for that. Next:
+// device_backend.h, whose launches these are.
 
 #ifndef WINNOW_SERVER_BACKEND_COMPLETION_THREAD_H_
 #define WINNOW_SERVER_BACKEND_COMPLETION_THREAD_H_
@@ -35,8 +36,7 @@ std::chrono::nanoseconds LookTime(std::chrono::nanoseconds usual);
 // that what is added to a launch stays small beside it.
 std::chrono::nanoseconds NapTime(std::chrono::nanoseconds age);
 
-// Sleeps while nothing is under way. Thread safety: Expect and Add may be called from several
-// threads.
+// Sleeps while nothing is under way. Thread safety: all methods may be called from several threads.
 class CompletionThread {
  public:
   // Called on the thread for each launch whose executor is Done; it may call Expect and Add.
@@ -47,9 +47,13 @@ class CompletionThread {
   CompletionThread(const CompletionThread&) = delete;
   CompletionThread& operator=(const CompletionThread&) = delete;
 
-  // A launch is about to be added: wakes the thread, which takes as long as enqueueing does.
+  // A launch will be added: wakes the thread, which takes as long as enqueueing does. Add or Forget
+  // follows.
   void Expect();
   void Add(BegunLaunch launch);
+  void Forget() { --load_; }
+  // Launches that are expected, under way, or being handed on.
+  int32_t load() const { return load_.load(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -70,6 +74,7 @@ class CompletionThread {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::atomic<bool> any_added_{false};  // so that a look takes no lock
   std::atomic<bool> asleep_{false};
+  std::atomic<int32_t> load_{0};
 
   // The thread's own.
   std::vector<BegunLaunch> under_way_;

@@ -1,5 +1,6 @@
 #include "server/backend/device_backend.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -108,15 +109,29 @@ absl::Status DeviceBackend::OpenCompletion() {
     absl::MutexLock lock(&mu_);
     idle_executors_.push_back(begin_executors_.back().get());
   }
-  completion_ =
-      std::make_unique<CompletionThread>([this](BegunLaunch ended) { OnEnded(std::move(ended)); });
+  // Each may be busy while there is work, and leaves most of the machine to others.
+  const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+  const int32_t threads = std::clamp(cores / 4, 1, info_.launch_slots);
+  for (int32_t i = 0; i < threads; ++i) {
+    completion_.push_back(std::make_unique<CompletionThread>(
+        [this](BegunLaunch ended) { OnEnded(std::move(ended)); }));
+  }
   return absl::OkStatus();
+}
+
+CompletionThread& DeviceBackend::LeastLoaded() {
+  CompletionThread* best = completion_.front().get();
+  for (const auto& thread : completion_) {
+    // The first that will do, so that a light load keeps one awake and the others asleep.
+    if (thread->load() < best->load()) best = thread.get();
+  }
+  return *best;
 }
 
 DeviceBackend::~DeviceBackend() {
   // Callbacks may launch again, and what the completion thread hands on needs the slots.
   Drain();
-  completion_.reset();
+  completion_.clear();
   {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
@@ -159,11 +174,13 @@ void DeviceBackend::BeginLaunch(LaunchExecutor& executor, Launched launched) {
     absl::MutexLock lock(&mu_);
     ++in_flight_;
   }
-  completion_->Expect();
+  CompletionThread& completion = LeastLoaded();
+  completion.Expect();
   const auto now = std::chrono::steady_clock::now();
   if (executor.Begin(*launched.batch)) {
-    return completion_->Add({&executor, std::move(launched.batch), std::move(launched.done), now});
+    return completion.Add({&executor, std::move(launched.batch), std::move(launched.done), now});
   }
+  completion.Forget();
   launched.begun = &executor;
   absl::MutexLock lock(&mu_);
   waiting_.push_back(std::move(launched));
@@ -171,8 +188,8 @@ void DeviceBackend::BeginLaunch(LaunchExecutor& executor, Launched launched) {
 }
 
 void DeviceBackend::OnEnded(BegunLaunch ended) {
-  // Replies to so many requests take about as long as waking a thread.
-  constexpr size_t kMostItems = 4;
+  // More replies than this keep the thread from the ends of other launches for too long.
+  constexpr size_t kMostItems = 16;
   const bool few = ended.batch->items.size() <= kMostItems;
   Launched launched{std::move(ended.batch), std::move(ended.done), ended.executor};
   absl::MutexLock lock(&mu_);

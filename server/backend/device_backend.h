@@ -1,7 +1,7 @@
 // The backend over winnow::Device. On a device that works in host memory, whose calls do their work
 // before they return, each launch slot is a thread that runs a batch and calls back. On a GPU the
-// thread that calls Launch enqueues, and one thread watches all launches and calls back; the slots'
-// threads take what may have to wait, and the callbacks of many requests.
+// thread that calls Launch enqueues, and completion threads watch the launches and call back; the
+// slots' threads take what may have to wait, and the callbacks of many requests.
 
 #ifndef WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
 #define WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
@@ -66,7 +66,8 @@ class DeviceBackend final : public Backend {
   LaunchExecutor* TakeIdleExecutor() ABSL_LOCKS_EXCLUDED(mu_);
   // Enqueues on this thread.
   void BeginLaunch(LaunchExecutor& executor, Launched launched) ABSL_LOCKS_EXCLUDED(mu_);
-  // On the completion thread.
+  CompletionThread& LeastLoaded();
+  // On a completion thread.
   void OnEnded(BegunLaunch ended) ABSL_LOCKS_EXCLUDED(mu_);
   // `waiting` is guarded by mu_.
   void RunSlot(LaunchExecutor& executor, std::deque<Launched>& waiting, absl::CondVar& launched);
@@ -100,7 +101,7 @@ class DeviceBackend final : public Backend {
   // Of a device with memory of its own, for launches that the caller's thread enqueues.
   std::vector<std::unique_ptr<LaunchExecutor>> begin_executors_;
   std::vector<LaunchExecutor*> idle_executors_ ABSL_GUARDED_BY(mu_);
-  std::unique_ptr<CompletionThread> completion_;
+  std::vector<std::unique_ptr<CompletionThread>> completion_;
   std::vector<std::thread> slots_;
 };
 

@@ -9,6 +9,9 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,7 +26,7 @@ extern char** environ;
 namespace winnow::testing {
 namespace {
 
-constexpr int kCycles = 200;
+constexpr int kCycles = 300;
 constexpr int kClientsAtOnce = 4;
 
 pid_t StartClient(const std::string& target) {
@@ -35,7 +38,8 @@ pid_t StartClient(const std::string& target) {
   return pid;
 }
 
-// A lease that works all the while: calls that failed or gave another result than at first.
+// A lease that works all the while, for a call at least: calls that failed or gave another result
+// than at first.
 int64_t Work(ServerProcess& server, const std::atomic<bool>& stop) {
   LeaseSession session(server.Connect(server.unix_target()), {});
   v1::ResourceId buffer;
@@ -49,19 +53,42 @@ int64_t Work(ServerProcess& server, const std::atomic<bool>& stop) {
   request.mutable_step()->set_deterministic(true);
   request.mutable_step()->mutable_indices()->set_placement(v1::OUTPUT_PLACEMENT_INLINE);
   int64_t bad = 0;
-  while (!stop) {
+  do {
     v1::TopKResponse response;
     const bool ok = session.indexer().TopK(Patient().get(), request, &response).ok();
     bad += !ok || ElementsOf<int32_t>(response.result().outputs(0).tensor()) !=
                       std::vector<int32_t>({1, 2});
-  }
+  } while (!stop);
   return bad;
+}
+
+// MiB of the first GPU in use as its driver counts them; nullopt on another backend or without the
+// driver's tool.
+std::optional<int64_t> DeviceMemoryInUse() {
+  const char* const backend = std::getenv("WINNOW_TEST_BACKEND");
+  if (backend == nullptr || std::string(backend) != "cuda") return std::nullopt;
+  FILE* const answer =
+      popen("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
+  if (answer == nullptr) return std::nullopt;
+  long long used = 0;
+  const bool answered = std::fscanf(answer, "%lld", &used) == 1;
+  pclose(answer);
+  return answered ? std::optional<int64_t>(used) : std::nullopt;
+}
+
+// A client that comes, works and goes, so that what the driver keeps from the first use is there.
+void WarmUp(ServerProcess& server) {
+  const std::atomic<bool> stop{true};
+  EXPECT_EQ(Work(server, stop), 0);
+  LeasesOnceAtMost(0, server);
 }
 
 TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
   ServerProcess server({.flags = {"--buffer-pool-bytes=64M"}});
   ASSERT_TRUE(server.running()) << server.log();
   Random random(SeedFromEnvironment("WINNOW_TEST_SEED"));
+  WarmUp(server);
+  const std::optional<int64_t> used_before = DeviceMemoryInUse();
   std::atomic<bool> stop{false};
   std::atomic<int64_t> bad{0};
   std::thread worker([&] { bad = Work(server, stop); });
@@ -86,12 +113,21 @@ TEST(LeaseKillTest, KilledClientsLeaveNothingBehindAndDisturbNobody) {
   ASSERT_EQ(leases.leases_size(), 1) << "the worker's";
   EXPECT_EQ(leases.leases(0).used_bytes(), 4096);
   EXPECT_EQ(LeasesOnceAtMost(0, server).leases_size(), 0);
+  // The server lives: what it or its driver kept of the dead would be there.
+  if (used_before.has_value()) {
+    const std::optional<int64_t> used_after = DeviceMemoryInUse();
+    EXPECT_EQ(used_after, used_before);
+    std::printf("%lld MiB of the device in use before the kills, %lld after\n",
+                static_cast<long long>(*used_before),
+                static_cast<long long>(used_after.value_or(-1)));
+  }
   // All of the pool can be had again.
   LeaseSession session(server.Connect(server.unix_target()), {});
   v1::ResourceId buffer;
   EXPECT_TRUE(session.Allocate(64 << 20, buffer).ok());
-  // Leases are numbered from 1; the first was the worker's, the last is this one.
-  const int64_t opened = LeasesOnceAtMost(1, server).leases(0).lease_number() - 2;
+  // Leases are numbered from 1; the first two were of the warm-up and the worker, the last is this
+  // one.
+  const int64_t opened = LeasesOnceAtMost(1, server).leases(0).lease_number() - 3;
   std::printf("%lld of %d clients were killed with a lease\n", static_cast<long long>(opened),
               kCycles);
   EXPECT_GE(opened, 1) << "else the kills show nothing";

@@ -2,7 +2,7 @@
 // client and from many, unary and on streams, beside prefill. Prints CSV.
 //
 //   resident_bench [--calls=5000] [--millis=3000] [--clients=64] [--prefill-rows=4096]
-//                  [--parts=latency,echo,clients,saturation]
+//                  [--parts=kernel,latency,echo,clients,saturation]
 //
 // The server is a process of its own, on the backend WINNOW_TEST_BACKEND. device_p50_us is from the
 // first to the last operation of the launch by the device's events, the copy of the report
@@ -30,7 +30,7 @@ namespace {
 
 struct Arguments {
   BenchOptions options;
-  std::string parts = "latency,echo,clients,saturation";
+  std::string parts = "kernel,latency,echo,clients,saturation";
   std::string serve_echo;
 };
 
@@ -90,6 +90,7 @@ int Main(int argc, char** argv) {
     return 1;
   }
   PrintHeader();
+  if (wants("kernel")) PrintKernel();
   if (wants("latency")) MeasureLatency(server, arguments.options);
   if (wants("echo")) MeasureEchoProcess(argv[0], arguments.options);
   if (wants("clients")) MeasureClients(server, arguments.options);

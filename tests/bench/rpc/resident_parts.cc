@@ -149,6 +149,12 @@ void PrintHeader() {
       "device_p50_us,total_p50_us,per_second,requests_per_launch,device_busy,wrong,errors\n");
 }
 
+void PrintKernel() {
+  const KernelTimes times = MeasureKernel(kDecode);
+  Print({"kernel", "back_to_back", "library"}, times.batch);
+  Print({"kernel", "alone", "library"}, times.alone);
+}
+
 void MeasureLatency(ServerProcess& server, const BenchOptions& options) {
   for (const int callers : {1, 16}) {
     const auto clients = MakeClients(server, callers);
@@ -188,6 +194,9 @@ void MeasureEcho(const std::string& target, const BenchOptions& options) {
             RunStream(*connect(), request, 1, After(calls), own);
           }));
   }
+  Samples paced;
+  RunUnary(*connect(), request, For(options.time), paced, std::chrono::milliseconds(1));
+  Print({"paced_alone", "echo", "unary", 1, 1}, paced);
   const auto begin = SteadyClock::now();
   const Samples samples = RunCallers(options.clients, [&](size_t, Samples& own) {
     RunStream(*connect(), request, kInFlight, For(options.time), own);

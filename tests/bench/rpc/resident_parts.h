@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "tests/bench/rpc/resident_client.h"
 #include "tests/integration/server_process.h"
 
 namespace winnow::testing {
@@ -18,9 +19,16 @@ struct BenchOptions {
 };
 
 void PrintHeader();
+// The kernel of the decode request without a server, launches back to back and one at a time
+// (resident_kernel.cc). In `alone`, launch is the host's time to enqueue and round_trip to the end.
+struct KernelTimes {
+  Samples batch, alone;
+};
+KernelTimes MeasureKernel(const ResidentClient::Shape& shape);
+void PrintKernel();
 // Unary calls and streams, one caller and sixteen, one request in flight each.
 void MeasureLatency(ServerProcess& server, const BenchOptions& options);
-// The same against the echo, and its rate with all clients.
+// The same against the echo, also at a decode client's pace, and its rate with all clients.
 void MeasureEcho(const std::string& target, const BenchOptions& options);
 // All clients with sixteen requests in flight each, alone and beside a prefill client; their slots
 // must be those of a call alone.

@@ -50,6 +50,7 @@ class Schedule {
     options.interactive_rows = 4;
     options.bulk_launch_rows = 1 + random_() % 6;
     options.max_bulk_launches = 1 + static_cast<int32_t>(random_() % 2);
+    options.max_interactive_launches = 1 + static_cast<int32_t>(random_() % 3);
     scheduler_ = Scheduler::Create(options, &backend_, &clock_);
     ends_flow_ = random_() % 2 == 0;
     drains_early_ = random_() % 4 == 0;

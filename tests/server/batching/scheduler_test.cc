@@ -55,6 +55,29 @@ TEST_F(SchedulerTest, NoMoreLaunchesAreInFlightThanTheBackendHasSlots) {
   EXPECT_EQ(backend_->launches().size(), 20u);
 }
 
+TEST_F(SchedulerTest, WhatArrivesWhileTwoInteractiveLaunchesRunSharesTheNextOne) {
+  Start(4, {.max_interactive_launches = 2});
+  for (int i = 0; i < 10; ++i) Submit(MakeTask(i));
+  EXPECT_EQ(backend_->in_flight(), 2);
+  backend_->CompleteOldest();
+  CompleteAll();
+  EXPECT_THAT(ItemsOfLaunches(), ElementsAre(1, 1, 8));
+}
+
+TEST_F(SchedulerTest, ALaunchThatWaitsForAWordIsNotWaitedFor) {
+  Start(4, {.max_interactive_launches = 1});
+  std::byte word{};
+  auto waits = MakeTask();
+  waits->work.ordering.wait_word = &word;
+  Submit(std::move(waits));
+  Submit(MakeTask());
+  EXPECT_EQ(backend_->in_flight(), 2);
+  Submit(MakeTask());
+  EXPECT_EQ(backend_->in_flight(), 2);
+  CompleteAll();
+  EXPECT_THAT(ItemsOfLaunches(), ElementsAre(1, 1, 1));
+}
+
 TEST_F(SchedulerTest, AFullQueueRefusesWithUsedAndLimitAndTakesTasksAgainLater) {
   Start(1, {.max_queued_tasks = 2});
   for (int i = 0; i < 3; ++i) Submit(MakeTask());

@@ -1,0 +1,188 @@
+// Launches whose ends the test decides: who waits for them, on which thread, and in which order.
+
+#include "server/backend/completion_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "server/backend/device_backend.h"
+#include "tests/testing/discrete_device.h"
+#include "tests/testing/forwarding_device.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/work_items.h"
+
+namespace winnow::server {
+namespace {
+
+using std::chrono::microseconds;
+using winnow::testing::ForwardingDevice;
+
+TEST(LookTimeTest, IsTwoLaunchesWithinBounds) {
+  EXPECT_EQ(LookTime(microseconds(30)), microseconds(60));
+  EXPECT_EQ(LookTime(microseconds(0)), microseconds(20));
+  EXPECT_EQ(LookTime(microseconds(5000)), microseconds(100));
+}
+
+TEST(NapTimeTest, IsSmallBesideTheLaunchAndBounded) {
+  EXPECT_EQ(NapTime(microseconds(400)), microseconds(50));
+  EXPECT_EQ(NapTime(microseconds(1)), microseconds(10));
+  EXPECT_EQ(NapTime(std::chrono::seconds(9)), std::chrono::milliseconds(1));
+}
+
+// Counts how often it is asked, and says "not done" while it is shut.
+struct Gate {
+  std::atomic<bool> open{false};
+  std::atomic<int64_t> asked{0};
+};
+
+class GatedEvent final : public Event {
+ public:
+  GatedEvent(Gate* gate, std::unique_ptr<Event> event) : gate_(*gate), event_(std::move(event)) {}
+  absl::Status Record(Stream& stream) override { return event_->Record(stream); }
+  absl::Status Wait() override { return event_->Wait(); }
+  absl::StatusOr<bool> Done() override {
+    ++gate_.asked;
+    return gate_.open.load();
+  }
+  absl::StatusOr<double> MicrosSince(const Event& start) override {
+    return event_->MicrosSince(*static_cast<const GatedEvent&>(start).event_);
+  }
+
+ private:
+  Gate& gate_;
+  const std::unique_ptr<Event> event_;
+};
+
+class GatedDevice final : public ForwardingDevice {
+ public:
+  explicit GatedDevice(Gate* gate)
+      : ForwardingDevice(winnow::testing::MakeDiscreteDevice(4096)), gate_(gate) {}
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override {
+    auto event = ForwardingDevice::CreateEvent();
+    if (!event.ok()) return event.status();
+    return std::make_unique<GatedEvent>(gate_, *std::move(event));
+  }
+
+ private:
+  Gate* const gate_;
+};
+
+class CompletionThreadTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto backend = DeviceBackend::Create(
+        std::make_unique<GatedDevice>(&gate_),
+        {.launch_slots = 2, .buffer_pool_bytes = 1 << 20, .staging_pool_bytes = 1 << 20});
+    ASSERT_OK(backend);
+    backend_ = *std::move(backend);
+  }
+
+  template <typename Done>
+  void Launch(std::vector<WorkItem*> items, Done done) {
+    auto batch = std::make_unique<WorkBatch>();
+    batch->items = std::move(items);
+    batch->high_priority = true;
+    backend_->Launch(std::move(batch),
+                     [done = std::move(done)](std::unique_ptr<WorkBatch>) mutable { done(); });
+  }
+
+  Gate gate_;
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(CompletionThreadTest, LaunchReturnsWhileTheDeviceWorksAndDoneComesAfterIt) {
+  WorkItem item = MakeTopKItem(1, 64, 4);
+  absl::Notification done;
+  Launch({&item}, [&] { done.Notify(); });
+  EXPECT_FALSE(done.HasBeenNotified());
+  gate_.open = true;
+  done.WaitForNotification();
+  EXPECT_OK(item.status);
+  EXPECT_GE(gate_.asked, 1);
+}
+
+TEST_F(CompletionThreadTest, TheEndIsFoundAfterTheThreadHasBegunToNap) {
+  WorkItem item = MakeTopKItem(1, 64, 4);
+  absl::Notification done;
+  Launch({&item}, [&] { done.Notify(); });
+  // Longer than it looks without a pause, by the clock that it uses.
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  int64_t asked = 0;
+  while (std::chrono::steady_clock::now() < enough) asked = gate_.asked;
+  EXPECT_LT(asked, 20'000) << "naps are longer than a look";
+  gate_.open = true;
+  done.WaitForNotification();
+  EXPECT_OK(item.status);
+}
+
+TEST_F(CompletionThreadTest, NothingIsAskedForWhileNothingIsUnderWay) {
+  gate_.open = true;
+  WorkItem item = MakeTopKItem(1, 64, 4);
+  absl::Notification done;
+  Launch({&item}, [&] { done.Notify(); });
+  done.WaitForNotification();
+  backend_->Drain();
+  const int64_t asked = gate_.asked;
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+  while (std::chrono::steady_clock::now() < enough) {
+  }
+  EXPECT_EQ(gate_.asked, asked);
+}
+
+TEST_F(CompletionThreadTest, RepliesToManyRequestsComeFromAnotherThreadThanRepliesToFew) {
+  gate_.open = true;
+  std::vector<WorkItem> items;
+  std::vector<WorkItem*> many;
+  for (int i = 0; i < 20; ++i) items.push_back(MakeTopKItem(1, 64, 4));
+  for (WorkItem& item : items) many.push_back(&item);
+  std::thread::id of_few, of_many;
+  WorkItem one = MakeTopKItem(1, 64, 4);
+  absl::Notification few_done, many_done;
+  Launch({&one}, [&] {
+    of_few = std::this_thread::get_id();
+    few_done.Notify();
+  });
+  few_done.WaitForNotification();
+  Launch(many, [&] {
+    of_many = std::this_thread::get_id();
+    many_done.Notify();
+  });
+  many_done.WaitForNotification();
+  EXPECT_NE(of_few, of_many);
+  EXPECT_NE(of_few, std::this_thread::get_id());
+  for (const WorkItem& item : items) EXPECT_OK(item.status);
+}
+
+TEST_F(CompletionThreadTest, MoreLaunchesThanExecutorsAllEnd) {
+  std::vector<WorkItem> items;
+  for (int i = 0; i < 20; ++i) items.push_back(MakeTopKItem(1, 64, 4));
+  std::atomic<int> ended{0};
+  for (WorkItem& item : items) Launch({&item}, [&] { ++ended; });
+  gate_.open = true;
+  backend_->Drain();
+  EXPECT_EQ(ended, 20);
+}
+
+TEST_F(CompletionThreadTest, ACallbackMayLaunchAgain) {
+  WorkItem first = MakeTopKItem(1, 64, 4);
+  WorkItem second = MakeTopKItem(1, 64, 4);
+  std::atomic<int> ended{0};
+  Launch({&first}, [&] {
+    ++ended;
+    Launch({&second}, [&] { ++ended; });
+  });
+  gate_.open = true;
+  backend_->Drain();
+  EXPECT_EQ(ended, 2);
+}
+
+}  // namespace
+}  // namespace winnow::server
