@@ -123,6 +123,8 @@ absl::Status SchedulerImpl::Admit(const Task& task, int64_t host_bytes, absl::Ti
 
 absl::StatusOr<TaskId> SchedulerImpl::Submit(std::unique_ptr<Task>& task) {
   std::unique_ptr<PendingTask> made = MakePending(options_, *task);
+  // Not under the lock when it will be needed; a task that is alone is compared with no other.
+  if (busy_.load(std::memory_order_relaxed)) made->entry.key = BatchKey(task->work);
   const absl::Time now = clock_->Now();
   Launches launches;
   TaskId id = 0;
@@ -147,11 +149,12 @@ absl::StatusOr<TaskId> SchedulerImpl::Submit(std::unique_ptr<Task>& task) {
     ++stats_.submitted;
     ++stats_.queued_tasks;
     stats_.queued_host_bytes += pending->host_bytes;
-    if (GoesAtOnce(*pending)) {
+    const bool at_once = GoesAtOnce(*pending);
+    busy_.store(!at_once, std::memory_order_relaxed);
+    if (at_once) {
       launches.push_back(LaunchAlone(pending, now));
     } else {
-      // Only now: a task that is alone is compared with no other.
-      pending->entry.key = BatchKey(pending->task->work);
+      if (pending->entry.key.empty()) pending->entry.key = BatchKey(pending->task->work);
       QueueOf(pending->task_class).Push(&pending->entry);
       ChooseLaunches(now, launches);
       if (pending->entry.queued() && pending->entry.deadline < timer_) WakeReaper();
@@ -239,7 +242,7 @@ void SchedulerImpl::Drop(FlowQueue::Entry* entry, const absl::Status& why) {
   WakeReaper();
 }
 
-void SchedulerImpl::Forget(PendingTask* pending) {
+std::unique_ptr<PendingTask> SchedulerImpl::Forget(PendingTask* pending) {
   stats_.queued_host_bytes -= pending->host_bytes;
   ++stats_.completed;
   const auto flow = flows_.find(pending->entry.flow_id);
@@ -249,8 +252,9 @@ void SchedulerImpl::Forget(PendingTask* pending) {
     flows_.erase(flow);
   }
   waits_.erase(pending->id);
-  tasks_.erase(TaskId{pending->id});
+  auto node = tasks_.extract(TaskId{pending->id});
   if (draining_ && tasks_.empty()) drained_.SignalAll();
+  return std::move(node.mapped());
 }
 
 void SchedulerImpl::CallDone(const std::vector<PendingTask*>& finished) {
@@ -260,8 +264,11 @@ void SchedulerImpl::CallDone(const std::vector<PendingTask*>& finished) {
     auto done = std::move(task->done);
     std::move(done)(std::move(task));
   }
+  // What they hold is freed without the lock, which every submitter wants.
+  std::vector<std::unique_ptr<PendingTask>> forgotten;
+  forgotten.reserve(finished.size());
   absl::MutexLock lock(&mu_);
-  for (PendingTask* pending : finished) Forget(pending);
+  for (PendingTask* pending : finished) forgotten.push_back(Forget(pending));
 }
 
 void SchedulerImpl::WakeReaper() { reaper_wakes_.Signal(); }

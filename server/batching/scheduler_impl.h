@@ -76,7 +76,8 @@ class SchedulerImpl final : public Scheduler {
   PendingTask* FinishPart(LaunchPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Calls `done` of tasks that are over. They are forgotten afterwards.
   void CallDone(const std::vector<PendingTask*>& finished) ABSL_LOCKS_EXCLUDED(mu_);
-  void Forget(PendingTask* pending) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The caller frees what it gives back when it has left the mutex.
+  std::unique_ptr<PendingTask> Forget(PendingTask* pending) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The rest of a task that left its queue is not launched, for `why`.
   void Drop(FlowQueue::Entry* entry, const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -105,6 +106,8 @@ class SchedulerImpl final : public Scheduler {
   int32_t interactive_since_bulk_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time last_interactive_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // when it came
   SchedulerStats stats_ ABSL_GUARDED_BY(mu_);
+  // Whether the last task that came had to wait; a hint, read without the lock.
+  std::atomic<bool> busy_{false};
   bool draining_ ABSL_GUARDED_BY(mu_) = false;
 
   // For the reaper.
