@@ -14,7 +14,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-// Asking for an event takes the driver's lock, which the threads that enqueue want too.
+// Where a glance is a question to the driver, it takes a lock that the threads which enqueue want.
 void Pause() {
   for (int i = 0; i < 16; ++i) {
 #if defined(__x86_64__)
@@ -73,9 +73,9 @@ void CompletionThread::TakeAdded() {
   look_until_ = Clock::now() + LookTime(usual_);
 }
 
-bool CompletionThread::HandOn() {
+bool CompletionThread::HandOn(LaunchExecutor::Look look) {
   for (size_t i = 0; i < under_way_.size(); ++i) {
-    if (!under_way_[i].executor->Done()) continue;
+    if (!under_way_[i].executor->Done(look)) continue;
     BegunLaunch launch = std::move(under_way_[i]);
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
     const auto now = Clock::now();
@@ -110,14 +110,18 @@ bool CompletionThread::Sleep() {
 void CompletionThread::Run() {
   // A nap ends when it should, and not the usual 50 microseconds later.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+  auto look = LaunchExecutor::Look::kGlance;
   while (true) {
     TakeAdded();
-    if (HandOn()) continue;
+    if (HandOn(look)) continue;
+    look = LaunchExecutor::Look::kGlance;
     if (Clock::now() < look_until_) {
       Pause();
       continue;
     }
     if (!Sleep()) return;
+    // Now and then the driver is asked, which knows of a lost device too.
+    look = LaunchExecutor::Look::kAsk;
   }
 }
 

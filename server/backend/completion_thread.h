@@ -60,8 +60,8 @@ class CompletionThread {
 
   void Run();
   void TakeAdded() ABSL_LOCKS_EXCLUDED(mu_);
-  // Hands on what is done; whether anything was.
-  bool HandOn();
+  // Hands on one launch that is done; whether any was.
+  bool HandOn(LaunchExecutor::Look look);
   // Until something is added or expected, or the nap is over. False when the thread ends.
   bool Sleep() ABSL_LOCKS_EXCLUDED(mu_);
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -1,6 +1,7 @@
 #include "server/backend/launch_executor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -63,7 +64,19 @@ absl::StatusOr<std::unique_ptr<LaunchExecutor>> LaunchExecutor::Create(Device* d
   WINNOW_ASSIGN_OR_RETURN(executor->high_stream_, device->CreateStream(StreamPriority::kHigh));
   WINNOW_ASSIGN_OR_RETURN(executor->started_, device->CreateEvent());
   WINNOW_ASSIGN_OR_RETURN(executor->finished_, device->CreateEvent());
+  WINNOW_RETURN_IF_ERROR(executor->OpenDoneWord());
   return executor;
+}
+
+absl::Status LaunchExecutor::OpenDoneWord() {
+  MemorySharing* const words = device_->memory_sharing();
+  if (pinned_ == nullptr || words == nullptr) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(done_memory_, pinned_->Allocate(kPoolAlignment));
+  std::memset(done_memory_->data(), 0, sizeof(uint32_t));
+  const bool set = words->SetWord(*high_stream_, done_memory_->data(), 0).ok();
+  // Without words the events tell.
+  if (high_stream_->Synchronize().ok() && set) done_word_ = done_memory_->data();
+  return absl::OkStatus();
 }
 
 void LaunchExecutor::Open(WorkBatch& batch) {
@@ -117,7 +130,12 @@ bool LaunchExecutor::Begin(WorkBatch& batch) {
   return false;
 }
 
-bool LaunchExecutor::Done() {
+bool LaunchExecutor::Done(Look look) {
+  if (done_word_ != nullptr) {
+    const std::atomic_ref<uint32_t> word(*reinterpret_cast<uint32_t*>(done_word_));
+    if (word.load(std::memory_order_acquire) == launches_begun_) return true;
+    if (look == Look::kGlance) return false;
+  }
   const absl::StatusOr<bool> done = finished_->Done();
   return !done.ok() || *done;
 }
@@ -254,7 +272,9 @@ absl::Status LaunchExecutor::Enqueue(StagedLaunch& launch, Run& run) {
                                          device + launch.reports_at(),
                                          launch.report_and_download_bytes()));
   }
-  return finished_->Record(*stream_);
+  WINNOW_RETURN_IF_ERROR(finished_->Record(*stream_));
+  if (begun_ == nullptr || done_word_ == nullptr) return absl::OkStatus();
+  return device_->memory_sharing()->SetWord(*stream_, done_word_, ++launches_begun_);
 }
 
 absl::Status LaunchExecutor::EnqueueSteps(const StagedLaunch& launch, Run& run) {

@@ -48,8 +48,11 @@ class LaunchExecutor {
   // wait: the batch is large, waits for a word, finds no staging memory free, or was refused.
   // `batch` must stay until Finish, which is called once for each Begin.
   bool Begin(WorkBatch& batch);
-  // Whether the device is done with what Begin enqueued, or lost.
-  bool Done();
+  // Whether the device is done with what Begin enqueued, or lost. A glance looks only at a word in
+  // this process's memory, where the device sets one, and sees no loss: asking the driver takes a
+  // lock that threads which enqueue want.
+  enum class Look { kGlance, kAsk };
+  bool Done(Look look);
   LaunchCounts Finish();
 
  private:
@@ -79,6 +82,8 @@ class LaunchExecutor {
   absl::Status StartLaunch(StagedLaunch& launch, Run& run, Memory memory);
   // Waits for the end, copies out.
   absl::Status EndLaunch(StagedLaunch& launch, Run& run);
+  // Finds out whether the device can set words in pinned memory.
+  absl::Status OpenDoneWord();
   absl::Status BindMemory(StagedLaunch& launch, Run& run, Memory memory);
   bool MayMap(const StagedLaunch& launch) const;
   absl::Status Enqueue(StagedLaunch& launch, Run& run);
@@ -103,6 +108,10 @@ class LaunchExecutor {
   std::unique_ptr<Stream> normal_stream_, high_stream_;
   std::unique_ptr<Event> started_, finished_;
   Stream* stream_ = nullptr;  // of the batch that runs
+  // Set by the device to the number of the launch that has ended; null when it sets none.
+  std::unique_ptr<PoolPiece> done_memory_;
+  std::byte* done_word_ = nullptr;
+  uint32_t launches_begun_ = 0;
   // Between Begin and Finish. Without a launch Begin left everything to Finish.
   WorkBatch* begun_ = nullptr;
   std::optional<StagedLaunch> begun_launch_;

@@ -260,7 +260,7 @@ std::unique_ptr<PendingTask> SchedulerImpl::Forget(PendingTask* pending) {
 void SchedulerImpl::CallDone(const std::vector<PendingTask*>& finished) {
   for (PendingTask* pending : finished) {
     std::unique_ptr<Task> task = std::move(pending->task);
-    if (!pending->dropped.ok()) task->work.status = pending->dropped;
+    if (!pending->dropped.ok()) task->work.status = std::move(pending->dropped);
     auto done = std::move(task->done);
     std::move(done)(std::move(task));
   }

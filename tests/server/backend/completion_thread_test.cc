@@ -15,7 +15,9 @@
 #include "absl/synchronization/notification.h"
 #include "server/backend/device_backend.h"
 #include "tests/testing/discrete_device.h"
+#include "tests/testing/fake_sharing.h"
 #include "tests/testing/forwarding_device.h"
+#include "tests/testing/sharing_device.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/work_items.h"
 
@@ -63,8 +65,9 @@ class GatedEvent final : public Event {
 
 class GatedDevice final : public ForwardingDevice {
  public:
-  explicit GatedDevice(Gate* gate)
-      : ForwardingDevice(winnow::testing::MakeDiscreteDevice(4096)), gate_(gate) {}
+  explicit GatedDevice(Gate* gate,
+                       std::unique_ptr<Device> device = winnow::testing::MakeDiscreteDevice(4096))
+      : ForwardingDevice(std::move(device)), gate_(gate) {}
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override {
     auto event = ForwardingDevice::CreateEvent();
     if (!event.ok()) return event.status();
@@ -159,6 +162,28 @@ TEST_F(CompletionThreadTest, RepliesToManyRequestsComeFromAnotherThreadThanRepli
   EXPECT_NE(of_few, of_many);
   EXPECT_NE(of_few, std::this_thread::get_id());
   for (const WorkItem& item : items) EXPECT_OK(item.status);
+}
+
+TEST(DoneWordTest, ADeviceThatSetsWordsIsNotAskedInTheDriver) {
+  // The events of this device never say that they are done.
+  Gate gate;
+  winnow::testing::FakeSharing sharing;
+  auto backend = DeviceBackend::Create(
+      std::make_unique<GatedDevice>(&gate,
+                                    std::make_unique<winnow::testing::SharingDevice>(&sharing)),
+      {.launch_slots = 2, .buffer_pool_bytes = 1 << 20, .staging_pool_bytes = 1 << 20});
+  ASSERT_OK(backend);
+  for (int i = 0; i < 10; ++i) {
+    WorkItem item = MakeTopKItem(1, 64, 4);
+    auto batch = std::make_unique<WorkBatch>();
+    batch->items = {&item};
+    absl::Notification done;
+    (*backend)->Launch(std::move(batch), [&](std::unique_ptr<WorkBatch>) { done.Notify(); });
+    done.WaitForNotification();
+    ASSERT_OK(item.status);
+  }
+  EXPECT_GE(sharing.sets, 10);
+  (*backend)->Drain();
 }
 
 TEST_F(CompletionThreadTest, MoreLaunchesThanExecutorsAllEnd) {

@@ -121,8 +121,9 @@ TEST_F(LaunchWordsTest, AWaitThatFailsIsEndedAndTheItemIsNotTriedAgain) {
 }
 
 TEST_F(LaunchWordsTest, AWaitIsEndedAlthoughItsPeerWritesOverTheWord) {
-  sharing_.sets_undone = 2;
   Open(std::make_unique<WaitingDevice>(&sharing_, Word(0)));
+  sharing_.sets = 0;
+  sharing_.sets_undone = 2;
   WorkItem item = MakeTopKItem(2, 64, 4);
   item.ordering = {.wait_word = Word(0), .wait_value = 9};
   Run({&item});
