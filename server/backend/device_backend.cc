@@ -151,9 +151,8 @@ LaunchExecutor* DeviceBackend::TakeIdleExecutor() {
 
 void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
   Launched launched{std::move(batch), std::move(done)};
-  if (LaunchExecutor* const executor = TakeIdleExecutor()) {
-    return BeginLaunch(*executor, std::move(launched));
-  }
+  LaunchExecutor* const idle = completion_.empty() ? nullptr : TakeIdleExecutor();
+  if (idle != nullptr) return BeginLaunch(*idle, std::move(launched));
   const bool small =
       launched.batch->may_run_inline && info_.device.host_memory && IsSmall(*launched.batch);
   absl::MutexLock lock(&mu_);
