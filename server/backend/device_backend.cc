@@ -203,8 +203,7 @@ void DeviceBackend::Run(LaunchExecutor& executor, Launched launched) {
   LaunchCounts counts;
   {
     const GivingWay giving_way(launched.batch->gives_way && info_.device.host_memory);
-    counts =
-        launched.begun != nullptr ? executor.Finish() : executor.Execute(*launched.batch);
+    counts = launched.begun != nullptr ? executor.Finish() : executor.Execute(*launched.batch);
   }
   mu_.Lock();
   // Before the callback, so that its stats hold the work that it is told of.
