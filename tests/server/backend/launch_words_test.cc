@@ -69,6 +69,7 @@ class LaunchWordsTest : public ::testing::Test {
         {.buffer_pool_bytes = int64_t{16} << 20, .staging_pool_bytes = int64_t{16} << 20});
     ASSERT_OK(backend);
     backend_ = *std::move(backend);
+    sharing_.sets = 0;  // the backend has words of its own, which it set just now
   }
   void Run(const std::vector<WorkItem*>& items) {
     auto batch = std::make_unique<WorkBatch>();
@@ -122,7 +123,6 @@ TEST_F(LaunchWordsTest, AWaitThatFailsIsEndedAndTheItemIsNotTriedAgain) {
 
 TEST_F(LaunchWordsTest, AWaitIsEndedAlthoughItsPeerWritesOverTheWord) {
   Open(std::make_unique<WaitingDevice>(&sharing_, Word(0)));
-  sharing_.sets = 0;
   sharing_.sets_undone = 2;
   WorkItem item = MakeTopKItem(2, 64, 4);
   item.ordering = {.wait_word = Word(0), .wait_value = 9};
