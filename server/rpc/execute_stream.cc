@@ -76,7 +76,7 @@ void ExecuteStream::HandleRead(bool ok) {
   absl::Status status;
   if (ok) status = OnMessage();
   absl::MutexLock lock(&mu_);
-  reading_ = false;
+  reading_ = std::exchange(read_ahead_, false);
   if (!ok || !status.ok()) no_more_reads_ = true;
   outcome_.Update(status);
   Advance();
@@ -145,6 +145,7 @@ absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
       return InvalidField(ErrorReason::kValueOutOfRange, "message_id", id,
                           "numbers from 1 that no command in flight has");
     }
+    ReadAhead();
   }
   AddReference();
   const absl::Status status = Submit(command);
@@ -246,6 +247,15 @@ void ExecuteStream::Advance() {
       stream_.Finish(ToGrpcStatus(outcome_), &finished_);
     });
   }
+}
+
+void ExecuteStream::ReadAhead() {
+  // A read sends the peer its window. The thread that gets it is awake when the answer comes, where
+  // waking it then would take longer than the command. Commands that follow each other closely need
+  // no such packet: their peer is awake.
+  const bool alone = !pipelined_ && in_flight_.size() == 1 && answers_.empty();
+  if (!alone || !handling_message_ || !MayRead()) return;
+  read_ahead_ = Start([this] { stream_.Read(&message_, &read_); });
 }
 
 bool ExecuteStream::MayRead() const {

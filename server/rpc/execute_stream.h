@@ -72,6 +72,8 @@ class ExecuteStream final : public StreamCall, private QueueIdler {
 
   // Starts what can be started: the next write, the next read, the end.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Starts the next read before the command of the last one, which must have been parsed.
+  void ReadAhead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MayRead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Leaves the answers there are for later, when more may come soon.
   bool MayHold() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -100,6 +102,7 @@ class ExecuteStream final : public StreamCall, private QueueIdler {
   absl::flat_hash_map<int64_t, TaskId> in_flight_ ABSL_GUARDED_BY(mu_);
   std::deque<grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mu_);
   bool reading_ ABSL_GUARDED_BY(mu_) = false;
+  bool read_ahead_ ABSL_GUARDED_BY(mu_) = false;  // the read in flight was started so
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   size_t to_send_ ABSL_GUARDED_BY(mu_) = 0;  // answers that leave with the write in flight
   absl::Time last_answer_time_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();

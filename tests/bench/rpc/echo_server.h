@@ -11,7 +11,7 @@
 namespace winnow::testing {
 
 // How a queue waits for its next event: asleep at once, or as that of winnow-server does, which
-// looks for a moment before (server/rpc/server_queue.h).
+// looks for a moment before (server/rpc/server_queue.h) and has abseil's search for deadlocks off.
 enum class EchoPolling { kBare, kAsWinnow };
 
 // Serves TopK and ExecuteStream on gRPC addresses, on `queues` completion queues, until the process

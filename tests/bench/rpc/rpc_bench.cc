@@ -3,8 +3,9 @@
 // (own_cost), calls a second, and their ratio to the echo's.
 //
 // winnow-server looks for its next event for a moment before it sleeps, which hides some of its own
-// cost. So there are two echoes: "echo" sleeps at once, as gRPC does by itself, and "polling_echo"
-// waits as winnow-server does. own_cost and ratio are against the latter.
+// cost; and it turns the search for deadlocks off that distributions build into abseil. So there
+// are two echoes: "echo" is as gRPC is by itself, and "polling_echo" is set up as winnow-server is.
+// own_cost and ratio are against the latter.
 //
 //   rpc_bench --server=PATH/winnow-server [--calls=20000] [--transport=unix|tcp]
 //             [--style=unary|stream] [--in-flight=1|16|64] [--only=echo|polling_echo|winnow]
