@@ -140,12 +140,13 @@ absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
   const int64_t id = command->request->message_id();
   {
     absl::MutexLock lock(&mu_);
+    const bool was_pipelined = pipelined_;
     pipelined_ = writing_ || was_held_ || arrival_time_ - last_answer_time_ < kPipelineGap;
     if (id < 1 || !in_flight_.emplace(id, kBeingSubmitted).second) {
       return InvalidField(ErrorReason::kValueOutOfRange, "message_id", id,
                           "numbers from 1 that no command in flight has");
     }
-    ReadAhead();
+    if (!was_pipelined && !pipelined_) ReadAhead();
   }
   AddReference();
   const absl::Status status = Submit(command);
@@ -253,7 +254,7 @@ void ExecuteStream::ReadAhead() {
   // A read sends the peer its window. The thread that gets it is awake when the answer comes, where
   // waking it then would take longer than the command. Commands that follow each other closely need
   // no such packet: their peer is awake.
-  const bool alone = !pipelined_ && in_flight_.size() == 1 && answers_.empty();
+  const bool alone = in_flight_.size() == 1 && answers_.empty();
   if (!alone || !handling_message_ || !MayRead()) return;
   read_ahead_ = Start([this] { stream_.Read(&message_, &read_); });
 }
