@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/integration/grpc_status_matchers.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/server_process.h"
@@ -26,7 +27,8 @@ extern char** environ;
 namespace winnow::testing {
 namespace {
 
-constexpr int64_t kPoolBytes = int64_t{16} << 20;
+// Twice a slow request's, which is larger on a GPU.
+int64_t PoolBytes() { return int64_t{TestBackend() == "cpu" ? 16 : 1024} << 20; }
 
 v1::OpenLeaseRequest WithGrace() {
   v1::OpenLeaseRequest request;
@@ -38,8 +40,9 @@ class LeaseCloseTest : public ::testing::Test {
  protected:
   // One slow request runs at a time, the others wait.
   LeaseCloseTest()
-      : server_({.flags = {"--buffer-pool-bytes=16M", "--max-resume-grace=60s", "--threads=1",
-                           "--launch-slots=1", "--max-batch-requests=1"}}) {}
+      : server_(
+            {.flags = {absl::StrCat("--buffer-pool-bytes=", PoolBytes()), "--max-resume-grace=60s",
+                       "--threads=1", "--launch-slots=1", "--max-batch-requests=1"}}) {}
   void SetUp() override { ASSERT_TRUE(server_.running()) << server_.log(); }
 
   std::unique_ptr<LeaseSession> Open() {
@@ -51,7 +54,7 @@ class LeaseCloseTest : public ::testing::Test {
   void ExpectAllMemoryIsThere() {
     const auto session = Open();
     v1::ResourceId buffer;
-    const grpc::Status status = session->Allocate(kPoolBytes, buffer);
+    const grpc::Status status = session->Allocate(PoolBytes(), buffer);
     EXPECT_TRUE(status.ok()) << status.error_message();
     EXPECT_TRUE(CloseLease(server_, session->id()).ok());
   }
@@ -63,7 +66,7 @@ TEST_F(LeaseCloseTest, MemoryIsBackAtOnceAlthoughTheGraceIsAMinute) {
   for (int turn = 0; turn < 50; ++turn) {
     const auto session = Open();
     v1::ResourceId buffer;
-    const grpc::Status status = session->Allocate(kPoolBytes, buffer);
+    const grpc::Status status = session->Allocate(PoolBytes(), buffer);
     ASSERT_TRUE(status.ok()) << turn << ": " << status.error_message();
     ASSERT_TRUE(CloseLease(server_, session->id()).ok());
   }
@@ -73,7 +76,7 @@ TEST_F(LeaseCloseTest, MemoryIsBackAtOnceAlthoughTheGraceIsAMinute) {
 TEST_F(LeaseCloseTest, ALeaseWhoseStreamIsLostCanBeClosed) {
   const auto session = Open();
   v1::ResourceId buffer;
-  ASSERT_TRUE(session->Allocate(kPoolBytes, buffer).ok());
+  ASSERT_TRUE(session->Allocate(PoolBytes(), buffer).ok());
   session->Close();
   EXPECT_TRUE(CloseLease(server_, session->id()).ok());
   ExpectAllMemoryIsThere();
@@ -224,7 +227,7 @@ TEST_F(LeaseCloseTest, OfManyClosesAndAnEndOneWins) {
   for (int round = 0; round < kRounds; ++round) {
     const auto session = Open();
     v1::ResourceId buffer;
-    ASSERT_TRUE(session->Allocate(kPoolBytes, buffer).ok());
+    ASSERT_TRUE(session->Allocate(PoolBytes(), buffer).ok());
     v1::EndLeaseRequest end;
     end.set_lease_number(LeasesOnceAtMost(1, server_).leases(0).lease_number());
     std::vector<std::future<grpc::Status>> ends;
