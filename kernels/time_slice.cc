@@ -13,6 +13,9 @@ namespace {
 // Above the default of about a millisecond. Not by far: whoever did not just wake waits so long.
 constexpr uint64_t kLongNanos = 3'000'000;
 
+// The shortest there is.
+constexpr uint64_t kShortNanos = 100'000;
+
 // Of SchedulingAttributes: what the thread asks for is its own, threads that it starts have the
 // default.
 constexpr uint64_t kResetOnFork = 1;
@@ -36,18 +39,22 @@ struct SchedulingAttributes {
 };
 static_assert(sizeof(SchedulingAttributes) == 48);
 
-}  // namespace
-
-bool AskForLongTimeSlices() {
+bool AskForTimeSlices(uint64_t nanos) {
   SchedulingAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return false;
   // A kernel that knows no slices gives 0, and would take the time for something else.
   if (attributes.policy != SCHED_OTHER || attributes.runtime_nanos == 0) return false;
   attributes.size = sizeof(attributes);
   attributes.flags |= kResetOnFork;
-  attributes.runtime_nanos = kLongNanos;
+  attributes.runtime_nanos = nanos;
   return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
 }
+
+}  // namespace
+
+bool AskForLongTimeSlices() { return AskForTimeSlices(kLongNanos); }
+
+bool AskForShortTimeSlices() { return AskForTimeSlices(kShortNanos); }
 
 GivingWay::GivingWay(bool gives_way) : before_(gives_way_here) {
   gives_way_here = gives_way;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "winnow/kernels/time_slice.h"
 
 namespace winnow::server {
 namespace {
@@ -110,6 +111,7 @@ bool CompletionThread::Sleep() {
 void CompletionThread::Run() {
   // A nap ends when it should, and not the usual 50 microseconds later.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+  AskForShortTimeSlices();
   auto look = LaunchExecutor::Look::kGlance;
   while (true) {
     TakeAdded();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "grpc/support/time.h"
+#include "winnow/kernels/time_slice.h"
 
 namespace winnow::server {
 namespace {
@@ -25,6 +26,7 @@ bool ServerQueue::IsPollingThread() const { return polled_here == this; }
 
 void ServerQueue::Poll() {
   polled_here = this;
+  AskForShortTimeSlices();
   Event event;
   while (true) {
     const auto status = idlers.empty() ? Await(event) : Look(event);

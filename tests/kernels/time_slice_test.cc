@@ -37,6 +37,19 @@ TEST(TimeSliceTest, AThreadThatAsksGetsLongerSlicesAndNoOtherDoes) {
   EXPECT_EQ(SliceOfThisThread(), before);
 }
 
+TEST(TimeSliceTest, AThreadThatAsksGetsShorterSlices) {
+  const uint64_t before = SliceOfThisThread();
+  uint64_t after = 0;
+  bool taken = false;
+  std::thread([&] {
+    taken = AskForShortTimeSlices();
+    after = SliceOfThisThread();
+  }).join();
+  if (!taken) GTEST_SKIP() << "this kernel knows no time slices, or refuses to change them";
+  EXPECT_LT(after, before);
+  EXPECT_EQ(SliceOfThisThread(), before);
+}
+
 TEST(TimeSliceTest, AThreadThatItStartsHasUsualSlices) {
   const uint64_t usual = SliceOfThisThread();
   uint64_t after = 0;

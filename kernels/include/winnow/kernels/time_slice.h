@@ -16,6 +16,11 @@ namespace winnow {
 // has another policy than the default one. Thread safety: safe to call from several threads.
 bool AskForLongTimeSlices();
 
+// The opposite, with the same conditions, for threads that answer and that look for their next
+// event before they sleep: when one wakes it goes before those that compute, and while it looks it
+// keeps nobody from its core for longer than a tenth of a millisecond.
+bool AskForShortTimeSlices();
+
 // While one lives, the thread that made it gives way: EndTurnIfDue gives up its core for whoever
 // waits for it, about every tenth of a millisecond. For work that may take longer beside work that
 // is urgent. Where nobody waits it costs a system call; where others compute without end on the
