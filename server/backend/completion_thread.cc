@@ -51,7 +51,6 @@ void CompletionThread::Wake() {
 }
 
 void CompletionThread::Expect() {
-  ++load_;
   if (!asleep_.load()) return;
   absl::MutexLock lock(&mu_);
   expected_ = true;
@@ -82,7 +81,6 @@ bool CompletionThread::HandOn(LaunchExecutor::Look look) {
     const auto now = Clock::now();
     usual_ += (std::chrono::duration_cast<nanoseconds>(now - launch.begun) - usual_) / 8;
     ended_(std::move(launch));
-    --load_;
     look_until_ = Clock::now() + LookTime(usual_);
     // From the first again: handing on takes its time.
     return true;

@@ -47,13 +47,9 @@ class CompletionThread {
   CompletionThread(const CompletionThread&) = delete;
   CompletionThread& operator=(const CompletionThread&) = delete;
 
-  // A launch will be added: wakes the thread, which takes as long as enqueueing does. Add or Forget
-  // follows.
+  // A launch will be added, most likely: wakes the thread, which takes as long as enqueueing does.
   void Expect();
   void Add(BegunLaunch launch);
-  void Forget() { --load_; }
-  // Launches that are expected, under way, or being handed on.
-  int32_t load() const { return load_.load(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -74,7 +70,6 @@ class CompletionThread {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::atomic<bool> any_added_{false};  // so that a look takes no lock
   std::atomic<bool> asleep_{false};
-  std::atomic<int32_t> load_{0};
 
   // The thread's own.
   std::vector<BegunLaunch> under_way_;

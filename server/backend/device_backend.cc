@@ -109,29 +109,15 @@ absl::Status DeviceBackend::OpenCompletion() {
     absl::MutexLock lock(&mu_);
     idle_executors_.push_back(begin_executors_.back().get());
   }
-  // Each may be busy while there is work, and leaves most of the machine to others.
-  const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
-  const int32_t threads = std::clamp(cores / 4, 1, info_.launch_slots);
-  for (int32_t i = 0; i < threads; ++i) {
-    completion_.push_back(std::make_unique<CompletionThread>(
-        [this](BegunLaunch ended) { OnEnded(std::move(ended)); }));
-  }
+  completion_ =
+      std::make_unique<CompletionThread>([this](BegunLaunch ended) { OnEnded(std::move(ended)); });
   return absl::OkStatus();
-}
-
-CompletionThread& DeviceBackend::LeastLoaded() {
-  CompletionThread* best = completion_.front().get();
-  for (const auto& thread : completion_) {
-    // The first that will do, so that a light load keeps one awake and the others asleep.
-    if (thread->load() < best->load()) best = thread.get();
-  }
-  return *best;
 }
 
 DeviceBackend::~DeviceBackend() {
   // Callbacks may launch again, and what the completion thread hands on needs the slots.
   Drain();
-  completion_.clear();
+  completion_.reset();
   {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
@@ -151,7 +137,7 @@ LaunchExecutor* DeviceBackend::TakeIdleExecutor() {
 
 void DeviceBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
   Launched launched{std::move(batch), std::move(done)};
-  LaunchExecutor* const idle = completion_.empty() ? nullptr : TakeIdleExecutor();
+  LaunchExecutor* const idle = completion_ == nullptr ? nullptr : TakeIdleExecutor();
   if (idle != nullptr) return BeginLaunch(*idle, std::move(launched));
   const bool small =
       launched.batch->may_run_inline && info_.device.host_memory && IsSmall(*launched.batch);
@@ -173,13 +159,11 @@ void DeviceBackend::BeginLaunch(LaunchExecutor& executor, Launched launched) {
     absl::MutexLock lock(&mu_);
     ++in_flight_;
   }
-  CompletionThread& completion = LeastLoaded();
-  completion.Expect();
+  completion_->Expect();
   const auto now = std::chrono::steady_clock::now();
   if (executor.Begin(*launched.batch)) {
-    return completion.Add({&executor, std::move(launched.batch), std::move(launched.done), now});
+    return completion_->Add({&executor, std::move(launched.batch), std::move(launched.done), now});
   }
-  completion.Forget();
   launched.begun = &executor;
   absl::MutexLock lock(&mu_);
   waiting_.push_back(std::move(launched));
@@ -187,8 +171,9 @@ void DeviceBackend::BeginLaunch(LaunchExecutor& executor, Launched launched) {
 }
 
 void DeviceBackend::OnEnded(BegunLaunch ended) {
-  // More replies than this keep the thread from the ends of other launches for too long.
-  constexpr size_t kMostItems = 16;
+  // More replies than this, of some microseconds each, keep the thread from the ends of other
+  // launches for too long.
+  constexpr size_t kMostItems = 32;
   const bool few = ended.batch->items.size() <= kMostItems;
   Launched launched{std::move(ended.batch), std::move(ended.done), ended.executor};
   absl::MutexLock lock(&mu_);

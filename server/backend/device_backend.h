@@ -66,8 +66,7 @@ class DeviceBackend final : public Backend {
   LaunchExecutor* TakeIdleExecutor() ABSL_LOCKS_EXCLUDED(mu_);
   // Enqueues on this thread.
   void BeginLaunch(LaunchExecutor& executor, Launched launched) ABSL_LOCKS_EXCLUDED(mu_);
-  CompletionThread& LeastLoaded();
-  // On a completion thread.
+  // On the completion thread.
   void OnEnded(BegunLaunch ended) ABSL_LOCKS_EXCLUDED(mu_);
   // `waiting` is guarded by mu_.
   void RunSlot(LaunchExecutor& executor, std::deque<Launched>& waiting, absl::CondVar& launched);
@@ -101,7 +100,7 @@ class DeviceBackend final : public Backend {
   // Of a device with memory of its own, for launches that the caller's thread enqueues.
   std::vector<std::unique_ptr<LaunchExecutor>> begin_executors_;
   std::vector<LaunchExecutor*> idle_executors_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<CompletionThread>> completion_;
+  std::unique_ptr<CompletionThread> completion_;
   std::vector<std::thread> slots_;
 };
 
