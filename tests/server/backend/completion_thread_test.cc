@@ -144,7 +144,7 @@ TEST_F(CompletionThreadTest, RepliesToManyRequestsComeFromAnotherThreadThanRepli
   gate_.open = true;
   std::vector<WorkItem> items;
   std::vector<WorkItem*> many;
-  for (int i = 0; i < 20; ++i) items.push_back(MakeTopKItem(1, 64, 4));
+  for (int i = 0; i < 40; ++i) items.push_back(MakeTopKItem(1, 64, 4));
   for (WorkItem& item : items) many.push_back(&item);
   std::thread::id of_few, of_many;
   WorkItem one = MakeTopKItem(1, 64, 4);
