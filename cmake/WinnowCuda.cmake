@@ -15,7 +15,12 @@ if(NOT WINNOW_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
+    # Debian 12's CMake 3.25 marks CUDA::nvToolsExt as deprecated for projects that ask for 3.25, without looking whether it is
+    # there; CUDA 13 has it no more, and the configuration would end.
+    set(WINNOW_ASKED_VERSION ${CMAKE_MINIMUM_REQUIRED_VERSION})
+    set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
     find_package(CUDAToolkit REQUIRED)
+    set(CMAKE_MINIMUM_REQUIRED_VERSION ${WINNOW_ASKED_VERSION})
     # CMake before 3.26 does not know that nvcc 12 and later speak C++20.
     if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
