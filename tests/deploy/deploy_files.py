@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the files of deploy/ one kind at a time: deploy_files.py kubernetes|chart|rules|dashboard|unit|compose.
+"""Checks the files of deploy/ one kind at a time: deploy_files.py kubernetes|rules|dashboard|unit|compose.
 
-Kubernetes objects are checked against the published schemas where the Python module kubernetes_validate is installed;
-otherwise only the structural checks below run, and the test says so.
+The chart has a test of its own, chart.py.
 """
 
 import json
@@ -16,101 +15,39 @@ import support
 from support import ROOT, check, load_yaml, need, run
 
 DEPLOY = ROOT / 'deploy'
-SCHEMAS = '1.34'
-
-
-def against_schema(document, name):
-    """Whether there was a schema."""
-    try:
-        import kubernetes_validate
-    except ImportError:
-        return False
-    try:
-        kubernetes_validate.validate(document, SCHEMAS, strict=True)
-    except kubernetes_validate.SchemaNotFoundError:
-        check(document['kind'] == 'PodMonitor', f'{name}: {document["kind"]} has no schema')
-        return False
-    except kubernetes_validate.ValidationError as error:
-        check(False, f'{name}: {error}')
-    return True
-
-
-def check_container(name, container):
-    security = container['securityContext']
-    check(security['readOnlyRootFilesystem'] is True, f'{name}: the root filesystem is read-only')
-    check(security['allowPrivilegeEscalation'] is False, f'{name}: no privileges can be gained')
-    check(security['capabilities'] == {'drop': ['ALL']}, f'{name}: no capabilities')
-    check({'requests', 'limits'} <= container['resources'].keys(), f'{name}: resources are bounded')
-
-
-def check_deployment(document):
-    pod = document['spec']['template']['spec']
-    check(pod['securityContext']['runAsNonRoot'] is True, 'the pod runs as an ordinary user')
-    sidecars = [c for c in pod['initContainers'] if c.get('restartPolicy') == 'Always']
-    check(any(c['name'] == 'winnow' for c in sidecars), 'Winnow is a native sidecar')
-    for container in pod['initContainers'] + pod['containers']:
-        check_container(container['name'], container)
-        mounts = {mount['name'] for mount in container['volumeMounts']}
-        check(mounts <= {volume['name'] for volume in pod['volumes']}, f'{container["name"]}: every mount has a volume')
-    by_name = {c['name']: c for c in pod['initContainers'] + pod['containers']}
-    shared = {m['name'] for m in by_name['winnow']['volumeMounts']} & {m['name'] for m in by_name['engine']['volumeMounts']}
-    check({'sockets', 'shared-memory'} <= shared, 'Winnow and the engine share sockets and memory')
-    claims = [c['resources'].get('claims') for c in by_name.values()]
-    check(all(claim == claims[0] for claim in claims), 'every container uses the same device')
-    flags = [arg for arg in by_name['winnow']['args'] if not arg.startswith('--config')]
-    code, output = run(support.SERVER, '--print-config', *flags)
-    check(code == 0, f'the server takes the flags: {output}')
 
 
 def kubernetes():
-    checked = 0
-    for path in sorted((DEPLOY / 'kubernetes').glob('*.yaml')):
-        for document in load_yaml(path):
-            checked += against_schema(document, path.name)
-            if document['kind'] == 'Deployment':
-                check_deployment(document)
-    print(f'{checked} objects held against the schemas of Kubernetes {SCHEMAS}' if checked
-          else 'structural checks only: the Python module kubernetes_validate is not installed')
+    support.use_chart_tools()
+    import kubernetes_objects
+    files = {path.name: load_yaml(path) for path in sorted((DEPLOY / 'kubernetes').glob('*.yaml'))}
+    for name, documents in files.items():
+        # What selects the pods of one file lies in another.
+        others = [each for other, all_of in files.items() if other != name for each in all_of if each['kind'] != 'Deployment']
+        kubernetes_objects.check_all(documents, name, [*others] if 'sidecar' in name else [])
+    gpu_manifest(files['sidecar-gpu.yaml'])
+    print(f'{sum(len(each) for each in files.values())} objects held against the schemas of Kubernetes')
 
 
-def names_of(values, whole, prefix=''):
-    """The dotted names of all values; those in `whole` are taken as they are, whatever is below them."""
-    for key, value in values.items():
-        name = prefix + key
-        if isinstance(value, dict) and value and name not in whole:
-            yield from names_of(value, whole, name + '.')
-        else:
-            yield name
-
-
-def chart():
-    values = load_yaml(DEPLOY / 'helm/winnow/values.yaml')[0]
-    with tempfile.TemporaryDirectory() as folder:
-        config = pathlib.Path(folder) / 'winnow.yaml'
-        config.write_text(json.dumps(values['config']), encoding='utf-8')  # JSON is YAML
-        code, output = run(support.SERVER, f'--config={config}', '--print-config')
-    check(code == 0, f'the server takes the chart\'s settings: {output}')
-    used = set()
-    for path in sorted((DEPLOY / 'helm/winnow/templates').iterdir()):
-        for name in re.findall(r'\.Values\.([A-Za-z.]+)', path.read_text(encoding='utf-8')):
-            used.add(name)
-            node = values
-            for part in name.split('.'):
-                check(part in node, f'{path.name}: values.yaml has {name}')
-                node = node[part]
-    for name in names_of(values, used):
-        check(name in used, f'a template uses {name} of values.yaml')
-    if support.shutil.which('helm') is None:
-        print('structural checks only: helm is not installed, so the chart was not rendered')
-        return
-    code, output = run('helm', 'template', 'demo', DEPLOY / 'helm/winnow')
-    check(code == 0, output)
-    import yaml
-    for document in yaml.safe_load_all(output):
-        if document:
-            against_schema(document, 'rendered chart')
-            if document['kind'] == 'Deployment':
-                check_deployment(document)
+def gpu_manifest(documents):
+    """Each fact that sharing a GPU depends on."""
+    claim, deployment = documents
+    pod = deployment['spec']['template']['spec']
+    containers = pod['initContainers'] + pod['containers']
+    check([c['name'] for c in containers] == ['mps', 'winnow', 'engine'], 'the daemon starts first, then Winnow, then the engine')
+    check(pod['resourceClaims'][0]['resourceClaimTemplateName'] == claim['metadata']['name'], 'the claim is the one made here')
+    check(claim['spec']['spec']['devices']['requests'][0]['exactly']['count'] == 1, 'it is of one device')
+    for container in containers:
+        name = container['name']
+        check('nvidia.com/gpu' not in str(container['resources']), f'{name}: nvidia.com/gpu would be another device')
+        check(container['resources']['claims'] == [{'name': 'gpu'}], f'{name}: uses the claim')
+        pipe = [each['value'] for each in container['env'] if each['name'] == 'CUDA_MPS_PIPE_DIRECTORY']
+        check(pipe == ['/mps/pipe'], f'{name}: finds the daemon')
+        mounts = {each['mountPath']: each['name'] for each in container['volumeMounts']}
+        check(mounts['/mps'] == 'mps' and mounts['/dev/shm'] == 'shared-memory', f'{name}: shares the daemon\'s folders')
+        check('runAsUser' not in container['securityContext'], f'{name}: is of the pod\'s one user')
+    check('hostIPC' not in pod and 'shareProcessNamespace' not in pod, 'a pod has one IPC namespace as it is')
+    check('--backend=cuda' in containers[1]['args'][0], 'without a device it does not serve')
 
 
 def rules():
@@ -171,5 +108,5 @@ def compose():
 
 if __name__ == '__main__':
     os.environ.pop('WINNOW_CONFIG', None)
-    {'kubernetes': kubernetes, 'chart': chart, 'rules': rules, 'dashboard': dashboard, 'unit': unit,
+    {'kubernetes': kubernetes, 'rules': rules, 'dashboard': dashboard, 'unit': unit,
      'compose': compose}[sys.argv[1]]()

@@ -32,6 +32,18 @@ def load_yaml(path):
     return [part for part in yaml.safe_load_all(pathlib.Path(path).read_text(encoding='utf-8')) if part]
 
 
+def use_chart_tools():
+    """Goes on in the Python that has the schemas of Kubernetes, with helm beside it; skips where they cannot be had."""
+    done = subprocess.run([str(ROOT / 'deploy/scripts/chart_tools.sh')], stdout=subprocess.PIPE, check=False)
+    said = done.stdout.decode().strip()
+    if done.returncode != 0:
+        print(said)
+        sys.exit(done.returncode)
+    if pathlib.Path(sys.prefix).resolve() != pathlib.Path(said).parent.resolve():
+        os.execv(f'{said}/python', [f'{said}/python', *sys.argv])
+    return pathlib.Path(said)
+
+
 def run(*command, **more):
     """Runs to the end; returns (exit code, output)."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
