@@ -59,6 +59,30 @@ winnow_prepare() {
   winnow_install "${packages[@]}"
 }
 
+# winnow_install_cuda: a CUDA toolkit in /usr/local/cuda, from PyPI, unless this machine has one.
+winnow_install_cuda() {
+  if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
+    return 0
+  fi
+  winnow_install python3 python3-venv ca-certificates || return
+  local folder
+  folder=$(mktemp -d)
+  echo "winnow: installing ${winnow_cuda_wheels[*]} from PyPI into /usr/local/cuda"
+  python3 -m venv "$folder/venv" &&
+    "$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$folder/wheels" \
+      "${winnow_cuda_wheels[@]}" &&
+    mkdir -p /usr/local/cuda &&
+    mv "$folder"/wheels/nvidia/cu13/* /usr/local/cuda/ || {
+    rm -rf "$folder"
+    echo "winnow: no CUDA toolkit: take an image or a machine that has one" >&2
+    return 1
+  }
+  rm -rf "$folder"
+  # The wheels leave out the names that a linker and CMake look for.
+  ln -s lib /usr/local/cuda/lib64
+  ln -s libcudart.so.13 /usr/local/cuda/lib/libcudart.so
+}
+
 # winnow_use_cache: objects are shared between the build folders below build/, which lie equally deep.
 winnow_use_cache() {
   export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
