@@ -65,6 +65,8 @@ def serve(folder):
         check(int(status['CapEff'], 16) == 0 and status['NoNewPrivs'] == '1', 'it has no privileges')
         code, output = inside(name, '/usr/bin/winnow-server', '--listen=unix:/etc/x.sock')
         check(code == 1 and 'Read-only file system' in output, 'nothing but the volume can be written: ' + output)
+        code, output = inside(name, '/usr/bin/winnow-server', '--backend=cuda', '--listen=unix:/run/winnow/cuda.sock')
+        check(code == 1 and '--backend=cuda: ' in output, 'a GPU that is not there is asked for, and named: ' + output)
         demo(folder, sockets)
         code, _ = run(*PODMAN, 'stop', '-t', '30', name)
         check(code == 0, 'it stops')
