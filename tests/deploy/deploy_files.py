@@ -101,8 +101,18 @@ def compose():
         check(service['read_only'] is True and service['cap_drop'] == ['ALL'], f'{name} has no privileges')
         check(service['user'] == '65532:65532', f'{name} is an ordinary user')
         check('sockets:/run/winnow' in service['volumes'], f'{name} has the sockets')
-    code, output = run(support.SERVER, '--print-config', *services['winnow']['command'])
-    check(code == 0, output)
+    gpu = load_yaml(DEPLOY / 'compose.gpu.yaml')[0]['services']
+    check(set(services) < set(gpu), 'every service has the GPU')
+    for name, service in gpu.items():
+        check(service['deploy'] == gpu['mps']['deploy'], f'{name} has the same device')
+        check(service['environment']['CUDA_MPS_PIPE_DIRECTORY'] == '/mps/pipe', f'{name} finds the daemon')
+        check('mps:/mps' in service['volumes'], f'{name} has the pipe directory')
+        check(service['ipc'] == ('shareable' if name == 'mps' else 'service:mps'), f'{name} is of the daemon\'s IPC namespace')
+        check({**services.get(name, {}), **service}['user'] == '65532:65532', f'{name} is of the one user')
+        check({**services.get(name, {}), **service}['read_only'] is True, f'{name} has no privileges')
+    for each in services, gpu:
+        code, output = run(support.SERVER, '--print-config', *each['winnow']['command'])
+        check(code == 0, output)
     print('structural checks only: the schema of compose files is not packaged')
 
 
