@@ -26,14 +26,26 @@ std::vector<int64_t> ToNanos(const std::vector<absl::Duration>& bounds) {
 Histogram::Histogram(std::vector<absl::Duration> bounds)
     : bounds_(OrDefaultBounds(std::move(bounds))),
       bound_nanos_(ToNanos(bounds_)),
-      buckets_(std::make_unique<std::atomic<int64_t>[]>(bounds_.size() + 1)) {}
+      lines_of_shard_((bounds_.size() + 2 + 7) / 8),
+      lines_(std::make_unique<Line[]>(lines_of_shard_ * ShardedSum::kShards)) {}
 
 void Histogram::Observe(absl::Duration duration) {
   const int64_t nanos = std::max<int64_t>(0, absl::ToInt64Nanoseconds(duration));
   const auto bucket = std::lower_bound(bound_nanos_.begin(), bound_nanos_.end(), nanos);
-  buckets_[bucket - bound_nanos_.begin()].fetch_add(1, std::memory_order_relaxed);
-  sum_nanos_.fetch_add(nanos, std::memory_order_relaxed);
+  const int shard = ShardedSum::ShardOfThisThread();
+  Word(shard, 1 + (bucket - bound_nanos_.begin())).fetch_add(1, std::memory_order_relaxed);
+  Word(shard, 0).fetch_add(nanos, std::memory_order_relaxed);
 }
+
+int64_t Histogram::SumOfShards(size_t word) const {
+  int64_t sum = 0;
+  for (int shard = 0; shard < ShardedSum::kShards; ++shard) {
+    sum += Word(shard, word).load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+int64_t Histogram::bucket_count(size_t index) const { return SumOfShards(1 + index); }
 
 int64_t Histogram::count() const {
   int64_t total = 0;
@@ -41,9 +53,7 @@ int64_t Histogram::count() const {
   return total;
 }
 
-absl::Duration Histogram::sum() const {
-  return absl::Nanoseconds(sum_nanos_.load(std::memory_order_relaxed));
-}
+absl::Duration Histogram::sum() const { return absl::Nanoseconds(SumOfShards(0)); }
 
 absl::Duration Histogram::Quantile(double quantile) const {
   // One reading of each bucket, so that observations which arrive meanwhile cannot shift the total.

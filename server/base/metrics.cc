@@ -10,6 +10,18 @@
 
 namespace winnow::server {
 
+int ShardedSum::ShardOfThisThread() {
+  static std::atomic<int> threads{0};
+  thread_local const int shard = threads.fetch_add(1, std::memory_order_relaxed) % kShards;
+  return shard;
+}
+
+int64_t ShardedSum::value() const {
+  int64_t sum = 0;
+  for (const Shard& shard : shards_) sum += shard.value.load(std::memory_order_relaxed);
+  return sum;
+}
+
 struct MetricsRegistry::Series {
   MetricLabels labels;
   std::unique_ptr<Counter> counter;
