@@ -10,16 +10,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/app/connection_gate.h"
+#include "server/app/device_set.h"
 #include "server/app/http_server.h"
 #include "server/app/listener.h"
 #include "server/app/pages.h"
 #include "server/app/plaintext_warning.h"
 #include "server/app/server_metrics.h"
-#include "server/backend/backend_factory.h"
 #include "server/base/clock.h"
 #include "server/base/logging.h"
 #include "server/base/metrics.h"
-#include "server/batching/scheduler.h"
 #include "server/resources/descriptor_socket.h"
 #include "server/resources/lease_ledger.h"
 #include "server/rpc/lease_streams.h"
@@ -41,10 +40,10 @@ int32_t QueueCount(int32_t asked) {
   return std::clamp<int32_t>(static_cast<int32_t>(std::thread::hardware_concurrency()) / 4, 1, 4);
 }
 
-// gRPC closes connections when its buffers reach this, so it must lie well above what the queue
-// holds: a full queue is answered politely before.
-int64_t TransportBytes(const ServerConfig& config) {
-  return 2 * config.max_queued_bytes + (int64_t{256} << 20);
+// gRPC closes connections when its buffers reach this, so it must lie well above what the queues
+// hold: a full queue is answered politely before.
+int64_t TransportBytes(const ServerConfig& config, size_t devices) {
+  return 2 * static_cast<int64_t>(devices) * config.max_queued_bytes + (int64_t{256} << 20);
 }
 
 std::vector<uid_t> AllowedUids(const ServerConfig& config) {
@@ -56,12 +55,6 @@ std::vector<uid_t> AllowedUids(const ServerConfig& config) {
   return uids;
 }
 
-// Whether the GPU runs this process beside others or in turns with them.
-const char* MpsState(const DeviceInfo& device) {
-  if (device.kind != "cuda") return "none";
-  return device.multi_process_service ? "on" : "off";
-}
-
 TlsOptions TlsOptionsOf(const ServerConfig& config) {
   return {.certificate_path = config.tls_certificate,
           .key_path = config.tls_key,
@@ -69,20 +62,6 @@ TlsOptions TlsOptionsOf(const ServerConfig& config) {
           .mutual = config.tls_client_auth == "require",
           .allowed_names = config.tls_allowed_names,
           .reload_period = config.tls_reload};
-}
-
-// Names the setting that decides about an error of opening the device.
-absl::Status WithWayOut(const absl::Status& status, const ServerConfig& config) {
-  std::string message;
-  if (config.backend != "cpu" && (absl::IsUnavailable(status) || absl::IsUnimplemented(status))) {
-    message = absl::StrCat("--backend=", config.backend, ": ", status.message(),
-                           "; or start with --backend=cpu");
-  } else if (absl::IsResourceExhausted(status)) {
-    message = absl::StrCat(status.message(), "; lower --buffer-pool-bytes or --staging-pool-bytes");
-  } else {
-    return status;
-  }
-  return MakeError(status.code(), message, GetErrorInfo(status).value_or(ErrorInfo{}));
 }
 
 class ServerImpl final : public Server {
@@ -95,15 +74,15 @@ class ServerImpl final : public Server {
     const absl::Time begin = environment_.clock->Now();
     RpcServerOptions options{.adopts = true,
                              .queues = QueueCount(config.queues),
-                             .max_concurrent_streams = config.max_concurrent_streams,
-                             .transport_memory_bytes = TransportBytes(config)};
+                             .max_concurrent_streams = config.max_concurrent_streams};
     // Before the backend: an address that another program holds is known in microseconds.
     WINNOW_RETURN_IF_ERROR(OpenGate(config));
     WINNOW_RETURN_IF_ERROR(ListenForPages(config));
     if (config.has_tls()) {
       WINNOW_ASSIGN_OR_RETURN(options.tls, MakeTlsCredentials(TlsOptionsOf(config), metrics_));
     }
-    WINNOW_RETURN_IF_ERROR(OpenDevice(config, open_backend));
+    WINNOW_ASSIGN_OR_RETURN(devices_, DeviceSet::Open(config, open_backend, environment_.clock));
+    options.transport_memory_bytes = TransportBytes(config, devices_->served().size());
     FillEnvironment(config, std::move(on_drain_request));
     WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
     WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
@@ -118,7 +97,7 @@ class ServerImpl final : public Server {
   const std::vector<std::string>& addresses() const override { return gate_->addresses(); }
 
   absl::Status CheckHealth() override {
-    absl::Status status = backend_->Healthy();
+    absl::Status status = devices_->Healthy();
     if (!status.ok() && environment_.state != ServingState::kFailed) {
       environment_.state = ServingState::kFailed;
       rpc_->SetServing(false);
@@ -139,48 +118,35 @@ class ServerImpl final : public Server {
     environment_.state.compare_exchange_strong(serving, ServingState::kDraining);
     rpc_->SetServing(false);
     // Before anybody is told: who knows of the drain must not have work accepted.
-    scheduler_->BeginDrain();
-    const SchedulerStats before = scheduler_->stats();
+    devices_->BeginDrain();
+    const SchedulerStats before = SumOfSchedulers(devices_->served());
     Log(LogLevel::kInfo, "draining",
         {{"queued", before.queued_tasks},
          {"running", before.running_tasks},
          {"timeout", absl::FormatDuration(timeout)}});
     lease_streams_.SendDraining(timeout);
-    scheduler_->Drain(environment_.clock->Now() + timeout);
+    devices_->DrainSchedulers(environment_.clock->Now() + timeout);
     ledger_->Close("the server is draining");
     gate_->Close();
     rpc_->AwaitQuiet(absl::Now() + kReplyTimeout);
     rpc_->Stop([this] { gate_->CutConnections(); });
     gate_ = nullptr;
     http_ = nullptr;  // pages show what is destroyed next
-    backend_->Drain();
-    const SchedulerStats after = scheduler_->stats();
+    devices_->DrainBackends();
+    const SchedulerStats after = SumOfSchedulers(devices_->served());
     Log(LogLevel::kInfo, "stopped",
         {{"finished", after.completed - before.completed},
          {"cancelled", after.cancelled - before.cancelled}});
     descriptor_sockets_.clear();
     rpc_ = nullptr;
     ledger_ = nullptr;
-    scheduler_ = nullptr;
-    backend_ = nullptr;
+    devices_ = nullptr;
     claims_.clear();
     admin_claims_.clear();
     http_claims_.clear();
   }
 
  private:
-  absl::Status OpenDevice(const ServerConfig& config, const BackendOpener& open_backend) {
-    auto backend = open_backend({.kind = config.backend,
-                                 .device_ordinal = config.device,
-                                 .cpu_threads = config.threads,
-                                 .launch_slots = config.launch_slots,
-                                 .buffer_pool_bytes = config.buffer_pool_bytes,
-                                 .staging_pool_bytes = config.staging_pool_bytes});
-    if (!backend.ok()) return WithWayOut(backend.status(), config);
-    backend_ = *std::move(backend);
-    return absl::OkStatus();
-  }
-
   absl::Status OpenGate(const ServerConfig& config) {
     allowed_uids_ = AllowedUids(config);
     ConnectionGateOptions options{.max_connections = config.max_connections,
@@ -228,39 +194,31 @@ class ServerImpl final : public Server {
 
   void FillEnvironment(const ServerConfig& config,
                        std::function<void(absl::Duration timeout)> on_drain_request) {
-    const SchedulerOptions queue{.max_queued_tasks = config.max_queued_requests,
-                                 .max_queued_host_bytes = config.max_queued_bytes,
-                                 .max_batch_items = config.max_batch_requests,
-                                 .max_batch_rows = config.max_batch_rows,
-                                 .max_batch_bytes = config.max_batch_bytes};
-    scheduler_ = Scheduler::Create(queue, backend_.get(), environment_.clock);
-    environment_.backend = backend_.get();
-    environment_.scheduler = scheduler_.get();
+    environment_.devices = devices_->served();
     ledger_ = std::make_unique<LeaseLedger>(
         LeaseLedgerOptions{
             .max_leases = config.max_leases,
             .max_lease_bytes = std::min(config.max_lease_bytes, config.buffer_pool_bytes),
             .max_lease_resources = config.max_lease_resources,
             .max_lease_inflight = config.max_lease_requests,
-            .max_server_bytes = config.buffer_pool_bytes,
+            .devices = devices_->ForLeases(),
             .max_resume_grace = config.max_resume_grace},
         environment_.clock,
-        [this](int64_t number, LeaseEndCause cause, absl::string_view message,
-               absl::AnyInvocable<void() &&> finished) {
-          Log(LogLevel::kInfo, "lease ended", {{"lease", number}, {"why", message}});
-          lease_streams_.SendEnded(number, cause, message);
-          scheduler_->EndFlow(number, std::move(finished));
+        [this](const LeaseEnding& ending, absl::AnyInvocable<void() &&> finished) {
+          Log(LogLevel::kInfo, "lease ended", {{"lease", ending.number}, {"why", ending.message}});
+          lease_streams_.SendEnded(ending.number, ending.cause, ending.message);
+          devices_->served()[ending.device_place].scheduler->EndFlow(ending.number,
+                                                                     std::move(finished));
         });
     environment_.ledger = ledger_.get();
     environment_.lease_streams = &lease_streams_;
     environment_.descriptors = &descriptors_;
-    environment_.imports = &imports_;
     environment_.metrics = &metrics_;
     environment_.journal = &journal_;
     environment_.limits.max_inline_bytes = config.max_inline_bytes;
-    environment_.limits.ordering = backend_->memory_sharing() != nullptr;
+    environment_.limits.ordering = devices_->served()[0].backend->memory_sharing() != nullptr;
     environment_.version = ServerVersion();
-    environment_.queue_limits = queue;
+    environment_.queue_limits = QueueLimits(config);
     environment_.start_time = environment_.clock->Now();
     environment_.tcp_admin = config.tcp_admin;
     environment_.begin_drain = std::move(on_drain_request);
@@ -321,13 +279,12 @@ class ServerImpl final : public Server {
   }
 
   void LogReady(const ServerConfig& config, absl::Duration start_duration) const {
-    const BackendInfo& backend = backend_->info();
     Log(LogLevel::kInfo, "server ready",
         {{"version", environment_.version},
-         {"backend", backend.device.kind},
-         {"device", backend.device.name},
-         {"mps", MpsState(backend.device)},
-         {"why", backend.choice_reason},
+         {"backend", devices_->kind()},
+         {"device", devices_->Names()},
+         {"mps", devices_->MpsState()},
+         {"why", devices_->served()[0].backend->info().choice_reason},
          {"listeners", absl::StrJoin(gate_->addresses(), ",")},
          {"tls", config.has_tls() ? "1.3" : "none"},
          {"http", http_ == nullptr ? "none" : absl::StrJoin(http_->addresses(), ",")},
@@ -345,11 +302,9 @@ class ServerImpl final : public Server {
   PlaintextWarning plaintext_warning_{Clock::Real()};
   MetricsRegistry metrics_;
   ErrorJournal journal_{metrics_, Clock::Real()};
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<DeviceSet> devices_;
   LeaseStreams lease_streams_;
   DescriptorInbox descriptors_{{}, Clock::Real()};
-  ImportCache imports_;
   std::unique_ptr<LeaseLedger> ledger_;
   std::vector<std::unique_ptr<DescriptorSocket>> descriptor_sockets_;
   RpcEnvironment environment_{.clock = Clock::Real()};

@@ -1,6 +1,7 @@
 #include "server/app/server_config.h"
 
 #include <map>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -107,6 +108,38 @@ absl::Status CheckAccess(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
+constexpr int32_t kMaxDeviceNumber = 1023;
+constexpr size_t kMaxDevices = 64;
+
+absl::Status CheckDevices(const ServerConfig& config) {
+  const std::vector<std::string>& devices = config.devices;
+  if (devices.empty() || (devices.size() == 1 && devices[0] == "all")) return absl::OkStatus();
+  std::set<int32_t> numbers;
+  for (const std::string& text : devices) {
+    int32_t number = 0;
+    const bool is_number = absl::SimpleAtoi(text, &number) && number >= 0;
+    if (!is_number || number > kMaxDeviceNumber || !numbers.insert(number).second) {
+      return BadSetting("--devices", text,
+                        absl::StrCat("numbers from 0 to ", kMaxDeviceNumber,
+                                     ", each once, or the word all alone"));
+    }
+  }
+  if (numbers.size() <= kMaxDevices) return absl::OkStatus();
+  return InvalidField(ErrorReason::kValueOutOfRange, "--devices",
+                      static_cast<int64_t>(numbers.size()),
+                      absl::StrCat("up to ", kMaxDevices, " of them"));
+}
+
+absl::Status CheckDeviceSettings(const ServerConfig& config) {
+  if (config.backend != "auto" && config.backend != "cuda" && config.backend != "cpu") {
+    return BadSetting("--backend", config.backend, "auto, cuda or cpu");
+  }
+  WINNOW_RETURN_IF_ERROR(CheckDevices(config));
+  if (config.devices.empty() || config.device == 0) return absl::OkStatus();
+  return BadSetting("--device", absl::StrCat(config.device),
+                    "no number beside --devices, which names all of them");
+}
+
 }  // namespace
 
 ListenerRule MainListenerRule(const ServerConfig& config) {
@@ -131,13 +164,11 @@ ListenerRule ExposedHttpListenerRule() {
 }
 
 absl::Status ServerConfig::Validate() const {
-  if (backend != "auto" && backend != "cuda" && backend != "cpu") {
-    return BadSetting("--backend", backend, "auto, cuda or cpu");
-  }
+  WINNOW_RETURN_IF_ERROR(CheckDeviceSettings(*this));
   WINNOW_RETURN_IF_ERROR(CheckAllListeners(*this));
   WINNOW_RETURN_IF_ERROR(CheckAccess(*this));
   const Range ranges[] = {
-      {"--device", device, 0, 1023},
+      {"--device", device, 0, kMaxDeviceNumber},
       {"--threads", threads, 0, 1024},
       {"--launch-slots", launch_slots, 1, 64},
       {"--queues", queues, 0, 64},

@@ -34,9 +34,12 @@ struct ServerConfig {
 
   std::string backend = "auto";  // "auto", "cuda" or "cpu"
   int32_t device = 0;            // ordinal of the GPU
-  int32_t threads = 0;           // CPU backend: worker threads; 0: one per usable core
-  int32_t launch_slots = 4;      // batches in flight at once
-  int32_t queues = 0;            // completion queues of gRPC; 0: one for every four cores, 1 to 4
+  // Ordinals of several devices, or "all"; empty: `device` alone. Of CPU devices, which share the
+  // cores, only their number.
+  std::vector<std::string> devices;
+  int32_t threads = 0;       // CPU backend: worker threads; 0: one per usable core
+  int32_t launch_slots = 4;  // batches in flight at once
+  int32_t queues = 0;        // completion queues of gRPC; 0: one for every four cores, 1 to 4
 
   int64_t max_inline_bytes = int64_t{64} << 20;  // of a request's inputs and outputs, each
   int64_t max_queued_requests = 4096;
@@ -63,6 +66,9 @@ struct ServerConfig {
   LogLevel log_level = LogLevel::kInfo;
   bool tcp_admin = false;  // peers on TCP may drain the server
 
+  // The ordinals of all devices, at least one; "all" asks the driver. Of a configuration that is
+  // valid (device_numbers.cc).
+  std::vector<int32_t> DeviceNumbers() const;
   bool has_tls() const { return !tls_certificate.empty(); }
 
   // InvalidArgument with the flag as field ("--max-queued-bytes"), value and limit.

@@ -15,9 +15,17 @@ constexpr auto kGauge = MetricsRegistry::CallbackKind::kGauge;
 // Leases with series of their own: those that use the most memory.
 constexpr size_t kMaxLeaseSeries = 64;
 
-void AddQueue(const Scheduler& scheduler, MetricsRegistry& metrics) {
+// The labels of a series that each device has.
+MetricLabels OfDevice(const ServedDevice& device, MetricLabels labels = {}) {
+  labels.insert(labels.begin(), {"device", absl::StrCat(device.number)});
+  return labels;
+}
+
+void AddQueue(const ServedDevice& device, MetricsRegistry& metrics) {
+  const Scheduler& scheduler = *device.scheduler;
   const auto add = [&](MetricsRegistry::CallbackKind kind, const char* name, const char* help,
                        int64_t SchedulerStats::*member, MetricLabels labels = {}) {
+    labels = OfDevice(device, std::move(labels));
     metrics.AddCallback(kind, name, help, std::move(labels), [&scheduler, member] {
       return static_cast<double>(scheduler.stats().*member);
     });
@@ -37,7 +45,8 @@ void AddQueue(const Scheduler& scheduler, MetricsRegistry& metrics) {
   add(kCounter, kDropped, kDroppedHelp, &SchedulerStats::cancelled, {{"why", "cancelled"}});
 }
 
-void AddRoutes(const Backend& backend, MetricsRegistry& metrics) {
+void AddRoutes(const ServedDevice& device, MetricsRegistry& metrics) {
+  const Backend& backend = *device.backend;
   const std::pair<Route, const char*> routes[] = {{Route::kIdentity, "identity"},
                                                   {Route::kSingleBlock, "single_block"},
                                                   {Route::kStreaming, "streaming"},
@@ -45,35 +54,49 @@ void AddRoutes(const Backend& backend, MetricsRegistry& metrics) {
                                                   {Route::kSplit, "split"}};
   for (const auto& [route, name] : routes) {
     metrics.AddCallback(
-        kCounter, "winnow_rows_total", "Rows of top-k by route.", {{"route", name}},
-        [&backend, route = route] {
+        kCounter, "winnow_rows_total", "Rows of top-k by route.",
+        OfDevice(device, {{"route", name}}), [&backend, route = route] {
           return static_cast<double>(backend.stats().route_rows[static_cast<int>(route)]);
         });
   }
 }
 
-void AddDevice(const Backend& backend, MetricsRegistry& metrics) {
+void AddDevice(const ServedDevice& device, MetricsRegistry& metrics) {
+  const Backend& backend = *device.backend;
   const BackendInfo& info = backend.info();
-  AddRoutes(backend, metrics);
+  AddRoutes(device, metrics);
   metrics.AddCallback(kCounter, "winnow_faults_total",
-                      "Requests that failed on data found bad on the device.", {},
+                      "Requests that failed on data found bad on the device.", OfDevice(device),
                       [&backend] { return static_cast<double>(backend.stats().faults); });
   metrics.AddCallback(
       kCounter, "winnow_device_busy_seconds_total",
-      "Time in which the device worked for this server; its rate is the share of the device.", {},
-      [&backend] { return absl::ToDoubleSeconds(backend.stats().device_busy); });
+      "Time in which the device worked for this server; its rate is the share of the device.",
+      OfDevice(device), [&backend] { return absl::ToDoubleSeconds(backend.stats().device_busy); });
   constexpr char kUsed[] = "winnow_pool_used_bytes";
   constexpr char kUsedHelp[] = "Memory of a pool in use.";
-  metrics.AddCallback(kGauge, kUsed, kUsedHelp, {{"pool", "buffer"}}, [&backend] {
+  metrics.AddCallback(kGauge, kUsed, kUsedHelp, OfDevice(device, {{"pool", "buffer"}}), [&backend] {
     return static_cast<double>(backend.stats().buffer_used_bytes);
   });
-  metrics.AddCallback(kGauge, kUsed, kUsedHelp, {{"pool", "staging"}}, [&backend] {
-    return static_cast<double>(backend.stats().staging_used_bytes);
-  });
+  metrics.AddCallback(
+      kGauge, kUsed, kUsedHelp, OfDevice(device, {{"pool", "staging"}}),
+      [&backend] { return static_cast<double>(backend.stats().staging_used_bytes); });
   constexpr char kSize[] = "winnow_pool_size_bytes";
   constexpr char kSizeHelp[] = "Memory of a pool.";
-  metrics.AddGauge(kSize, kSizeHelp, {{"pool", "buffer"}})->Set(info.buffer_pool_bytes);
-  metrics.AddGauge(kSize, kSizeHelp, {{"pool", "staging"}})->Set(info.staging_pool_bytes);
+  metrics.AddGauge(kSize, kSizeHelp, OfDevice(device, {{"pool", "buffer"}}))
+      ->Set(info.buffer_pool_bytes);
+  metrics.AddGauge(kSize, kSizeHelp, OfDevice(device, {{"pool", "staging"}}))
+      ->Set(info.staging_pool_bytes);
+}
+
+std::vector<MetricsRegistry::Sample> OfDevices(const LeaseLedger& ledger,
+                                               int64_t DeviceLoad::*member) {
+  const std::vector<DeviceLoad> loads = ledger.DeviceLoads();
+  std::vector<MetricsRegistry::Sample> samples;
+  for (size_t place = 0; place < loads.size(); ++place) {
+    samples.push_back({{{"device", absl::StrCat(ledger.options().devices[place].number)}},
+                       static_cast<double>(loads[place].*member)});
+  }
+  return samples;
 }
 
 std::vector<MetricsRegistry::Sample> LeaseBytes(const LeaseLedger& ledger) {
@@ -83,9 +106,10 @@ std::vector<MetricsRegistry::Sample> LeaseBytes(const LeaseLedger& ledger) {
   if (leases.size() > kMaxLeaseSeries) leases.resize(kMaxLeaseSeries);
   std::vector<MetricsRegistry::Sample> samples;
   for (const LeaseSummary& lease : leases) {
-    samples.push_back(
-        {{{"lease", absl::StrCat(lease.number)}, {"name", lease.options.display_name}},
-         static_cast<double>(lease.used_bytes)});
+    samples.push_back({{{"device", absl::StrCat(lease.device)},
+                        {"lease", absl::StrCat(lease.number)},
+                        {"name", lease.options.display_name}},
+                       static_cast<double>(lease.used_bytes)});
   }
   return samples;
 }
@@ -103,10 +127,12 @@ std::vector<MetricsRegistry::Sample> ResourceCounts(const LeaseLedger& ledger) {
 }
 
 void AddLeases(const LeaseLedger& ledger, MetricsRegistry& metrics) {
-  metrics.AddCallback(kGauge, "winnow_leases", "Open leases.", {},
-                      [&ledger] { return static_cast<double>(ledger.List().size()); });
-  metrics.AddCallback(kGauge, "winnow_leased_bytes", "Memory of all leases.", {},
-                      [&ledger] { return static_cast<double>(ledger.used_bytes()); });
+  const auto add = [&](const char* name, const char* help, int64_t DeviceLoad::*member) {
+    metrics.AddCollector(kGauge, name, help,
+                         [&ledger, member] { return OfDevices(ledger, member); });
+  };
+  add("winnow_leases", "Open leases.", &DeviceLoad::leases);
+  add("winnow_leased_bytes", "Memory of all leases.", &DeviceLoad::reserved_bytes);
   metrics.AddCollector(kGauge, "winnow_lease_bytes", "Memory of the 64 largest leases.",
                        [&ledger] { return LeaseBytes(ledger); });
   metrics.AddCollector(kGauge, "winnow_resources", "Resources of all leases by kind.",
@@ -117,15 +143,17 @@ void AddLeases(const LeaseLedger& ledger, MetricsRegistry& metrics) {
 
 void RegisterServerMetrics(const RpcEnvironment& environment, MetricsRegistry& metrics) {
   metrics
-      .AddGauge(
-          "winnow_build_info", "Always 1; says what runs.",
-          {{"version", environment.version}, {"backend", environment.backend->info().device.kind}})
+      .AddGauge("winnow_build_info", "Always 1; says what runs.",
+                {{"version", environment.version},
+                 {"backend", environment.devices[0].backend->info().device.kind}})
       ->Set(1);
   metrics.AddCallback(
       kGauge, "winnow_serving", "1 while the server accepts work.", {},
       [&environment] { return environment.state == ServingState::kServing ? 1.0 : 0.0; });
-  AddQueue(*environment.scheduler, metrics);
-  AddDevice(*environment.backend, metrics);
+  for (const ServedDevice& device : environment.devices) {
+    AddQueue(device, metrics);
+    AddDevice(device, metrics);
+  }
   AddLeases(*environment.ledger, metrics);
   metrics.AddGauge("winnow_start_time_seconds", "When the server started, in Unix time.")
       ->Set(absl::ToUnixSeconds(environment.start_time));

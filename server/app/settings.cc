@@ -77,9 +77,16 @@ std::vector<Setting> DeviceSettings() {
                   &ServerConfig::backend),
       NumberSetting({"device", "N", "number of the GPU among those that the process sees"},
                     &ServerConfig::device),
-      NumberSetting({"threads", "N", "worker threads of the CPU backend; 0: one per usable core"},
-                    &ServerConfig::threads),
-      NumberSetting({"launch-slots", "N", "batches in flight at once"},
+      ListSetting({"devices", "NUMBERS",
+                   "numbers of several devices, or all; a lease names one or takes the least "
+                   "loaded. With --backend=cpu so many devices that share the cores",
+                   "the one of --device"},
+                  &ServerConfig::devices),
+      NumberSetting(
+          {"threads", "N",
+           "worker threads of the CPU backend, of each device; 0: one per usable core in all"},
+          &ServerConfig::threads),
+      NumberSetting({"launch-slots", "N", "batches in flight at once on a device"},
                     &ServerConfig::launch_slots),
       NumberSetting({"queues", "N", "polling threads of gRPC; 0: one for every four cores, 1 to 4"},
                     &ServerConfig::queues),
@@ -91,10 +98,11 @@ std::vector<Setting> LimitSettings() {
       SizeSetting({"max-inline-bytes", "SIZE",
                    "inline bytes of one request, of its inputs and of its outputs"},
                   &ServerConfig::max_inline_bytes),
-      NumberSetting({"max-queued-requests", "N", "requests that wait at once"},
+      NumberSetting({"max-queued-requests", "N", "requests that wait at once for a device"},
                     &ServerConfig::max_queued_requests),
-      SizeSetting({"max-queued-bytes", "SIZE", "inline bytes of waiting and running requests"},
-                  &ServerConfig::max_queued_bytes),
+      SizeSetting(
+          {"max-queued-bytes", "SIZE", "inline bytes of waiting and running requests of a device"},
+          &ServerConfig::max_queued_bytes),
       NumberSetting({"max-connections", "N", "connections at once"},
                     &ServerConfig::max_connections),
       NumberSetting({"max-concurrent-streams", "N", "calls at once on one connection"},
@@ -109,10 +117,11 @@ std::vector<Setting> LimitSettings() {
 
 std::vector<Setting> MemorySettings() {
   return {
-      SizeSetting({"buffer-pool-bytes", "SIZE", "memory for the buffers of clients"},
+      SizeSetting({"buffer-pool-bytes", "SIZE", "memory of each device for the buffers of clients"},
                   &ServerConfig::buffer_pool_bytes),
       SizeSetting({"staging-pool-bytes", "SIZE",
-                   "memory for inline inputs, outputs and workspaces of running requests"},
+                   "memory of each device for inline inputs, outputs and workspaces of running "
+                   "requests"},
                   &ServerConfig::staging_pool_bytes),
   };
 }
@@ -120,7 +129,8 @@ std::vector<Setting> MemorySettings() {
 std::vector<Setting> LeaseSettings() {
   return {
       NumberSetting({"max-leases", "N", "leases open at once"}, &ServerConfig::max_leases),
-      SizeSetting({"max-lease-bytes", "SIZE", "memory of one lease, and no more than the pool"},
+      SizeSetting({"max-lease-bytes", "SIZE",
+                   "memory of one lease, and no more than the pool of its device"},
                   &ServerConfig::max_lease_bytes),
       NumberSetting({"max-lease-resources", "N", "buffers, page tables and plans of one lease"},
                     &ServerConfig::max_lease_resources),

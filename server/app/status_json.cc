@@ -38,15 +38,28 @@ absl::string_view StateName(LeaseState state) {
   return "ending";
 }
 
-Json Device(const BackendInfo& info) {
-  return {{"kind", info.device.kind},
-          {"name", info.device.name},
-          {"why", info.choice_reason},
-          {"multiprocessors", info.device.multiprocessors},
-          {"memory_bytes", info.device.memory_bytes},
-          {"instruction_set", info.device.instruction_set},
-          {"buffer_pool_bytes", info.buffer_pool_bytes},
-          {"staging_pool_bytes", info.staging_pool_bytes}};
+Json Devices(const RpcEnvironment& environment) {
+  const std::vector<DeviceLoad> loads = environment.ledger->DeviceLoads();
+  Json devices = Json::array();
+  for (size_t place = 0; place < environment.devices.size(); ++place) {
+    const ServedDevice& device = environment.devices[place];
+    const BackendInfo& info = device.backend->info();
+    const SchedulerStats stats = device.scheduler->stats();
+    devices.push_back({{"number", device.number},
+                       {"kind", info.device.kind},
+                       {"name", info.device.name},
+                       {"why", info.choice_reason},
+                       {"multiprocessors", info.device.multiprocessors},
+                       {"memory_bytes", info.device.memory_bytes},
+                       {"instruction_set", info.device.instruction_set},
+                       {"buffer_pool_bytes", info.buffer_pool_bytes},
+                       {"staging_pool_bytes", info.staging_pool_bytes},
+                       {"leased_bytes", loads[place].reserved_bytes},
+                       {"leases", loads[place].leases},
+                       {"queued", stats.queued_tasks},
+                       {"running", stats.running_tasks}});
+  }
+  return devices;
 }
 
 Json Leases(const LeaseLedger& ledger) {
@@ -57,6 +70,7 @@ Json Leases(const LeaseLedger& ledger) {
                       {"name", lease.options.display_name},
                       {"peer", lease.options.peer},
                       {"state", StateName(lease.state)},
+                      {"device", lease.device},
                       {"age_seconds", absl::ToDoubleSeconds(lease.age)},
                       {"bytes", lease.used_bytes},
                       {"buffers", lease.buffers},
@@ -89,7 +103,7 @@ std::string StatusJson(const RpcEnvironment& environment) {
                  {"state", StateName(environment.state.load(std::memory_order_acquire))},
                  {"uptime_seconds", absl::ToDoubleSeconds(now - environment.start_time)},
                  {"listeners", environment.listeners},
-                 {"device", Device(environment.backend->info())},
+                 {"devices", Devices(environment)},
                  {"limits",
                   {{"queued_requests", environment.queue_limits.max_queued_tasks},
                    {"queued_bytes", environment.queue_limits.max_queued_host_bytes},

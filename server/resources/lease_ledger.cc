@@ -67,6 +67,7 @@ struct LeaseLedger::Lease {
   int64_t stream = 0;
   LeaseOptions options;
   LeaseState state = LeaseState::kOpen;
+  int32_t device_place = 0;
   absl::Time opened;
   absl::Time grace_end = absl::InfiniteFuture();
   std::shared_ptr<Quota> bytes;
@@ -75,17 +76,26 @@ struct LeaseLedger::Lease {
 };
 
 LeaseLedger::LeaseLedger(LeaseLedgerOptions options, Clock* clock, Ended ended)
-    : options_(options),
+    : options_(std::move(options)),
       clock_(clock),
-      server_bytes_(Quota::Create("bytes of the server", options.max_server_bytes)),
-      server_resources_(Quota::Create("resources of the server", options.max_server_resources)),
+      server_resources_(Quota::Create("resources of the server", options_.max_server_resources)),
       ended_(std::move(ended)),
-      first_generation_(RandomGeneration()) {}
+      first_generation_(RandomGeneration()) {
+  for (const LeaseDevice& device : options_.devices) {
+    device_bytes_.push_back(
+        Quota::Create(absl::StrCat("bytes of device ", device.number), device.max_bytes));
+  }
+}
 
 LeaseLedger::~LeaseLedger() = default;
 
-absl::StatusOr<LeaseGrant> LeaseLedger::Open(const LeaseOptions& options) {
+absl::StatusOr<LeaseGrant> LeaseLedger::Open(const LeaseOptions& options,
+                                             absl::Span<const int64_t> requests_in_flight) {
   WINNOW_RETURN_IF_ERROR(CheckOptions(options, options_.max_resume_grace));
+  std::optional<int32_t> named_place;
+  if (options.device.has_value()) {
+    WINNOW_ASSIGN_OR_RETURN(named_place, FindDevice(options_.devices, *options.device));
+  }
   auto lease = std::make_unique<Lease>();
   lease->id = RandomHexId();
   lease->options = options;
@@ -109,9 +119,13 @@ absl::StatusOr<LeaseGrant> LeaseLedger::Open(const LeaseOptions& options) {
                       .value = absl::StrCat(leases_.size()),
                       .limit = absl::StrCat(options_.max_leases)});
   }
+  lease->device_place = named_place.has_value() ? *named_place : ChooseDevice(requests_in_flight);
   lease->number = next_number_++;
   lease->stream = next_stream_++;
-  LeaseGrant grant{.lease_id = lease->id, .number = lease->number, .stream = lease->stream};
+  LeaseGrant grant{.lease_id = lease->id,
+                   .number = lease->number,
+                   .stream = lease->stream,
+                   .device = options_.devices[lease->device_place].number};
   by_id_[lease->id] = lease.get();
   leases_[lease->number] = std::move(lease);
   return grant;
@@ -132,12 +146,16 @@ absl::StatusOr<LeaseGrant> LeaseLedger::Resume(absl::string_view lease_id, absl:
   lease->stream = next_stream_++;
   lease->grace_end = absl::InfiniteFuture();
   lease->options.peer = std::string(peer);
-  return LeaseGrant{
-      .lease_id = lease->id, .number = lease->number, .stream = lease->stream, .resumed = true};
+  return LeaseGrant{.lease_id = lease->id,
+                    .number = lease->number,
+                    .stream = lease->stream,
+                    .resumed = true,
+                    .device = options_.devices[lease->device_place].number};
 }
 
 void LeaseLedger::StreamLost(const LeaseGrant& grant) {
   std::vector<std::shared_ptr<Resource>> dropped;
+  LeaseEnding ending;
   {
     absl::MutexLock lock(&mu_);
     const auto found = leases_.find(grant.number);
@@ -149,13 +167,14 @@ void LeaseLedger::StreamLost(const LeaseGrant& grant) {
       lease.grace_end = clock_->Now() + lease.options.resume_grace;
       return;
     }
-    BeginEnd(lease, dropped);
+    ending = BeginEnd(lease, LeaseEndCause::kNotTold, "its stream ended", dropped);
   }
-  CallEnded(grant.number, LeaseEndCause::kNotTold, "its stream ended");
+  CallEnded(ending);
 }
 
 absl::Status LeaseLedger::End(int64_t number, absl::string_view message) {
   std::vector<std::shared_ptr<Resource>> dropped;
+  LeaseEnding ending;
   {
     absl::MutexLock lock(&mu_);
     const auto found = leases_.find(number);
@@ -166,28 +185,27 @@ absl::Status LeaseLedger::End(int64_t number, absl::string_view message) {
                         .field = "lease_number",
                         .value = absl::StrCat(number)});
     }
-    BeginEnd(*found->second, dropped);
+    ending = BeginEnd(*found->second, LeaseEndCause::kOperator, message, dropped);
   }
-  CallEnded(number, LeaseEndCause::kOperator, message);
+  CallEnded(ending);
   return absl::OkStatus();
 }
 
 absl::Status LeaseLedger::CloseLease(absl::string_view lease_id) {
   std::vector<std::shared_ptr<Resource>> dropped;
-  int64_t number = 0;
+  LeaseEnding ending;
   {
     absl::MutexLock lock(&mu_);
     WINNOW_ASSIGN_OR_RETURN(Lease * lease, FindLease(lease_id));
-    number = lease->number;
-    BeginEnd(*lease, dropped);
+    ending = BeginEnd(*lease, LeaseEndCause::kClosed, "it was closed by its id", dropped);
   }
-  CallEnded(number, LeaseEndCause::kClosed, "it was closed by its id");
+  CallEnded(ending);
   return absl::OkStatus();
 }
 
 absl::Time LeaseLedger::ExpireGraces() {
   std::vector<std::shared_ptr<Resource>> dropped;
-  std::vector<int64_t> numbers;
+  std::vector<LeaseEnding> endings;
   absl::Time next = absl::InfiniteFuture();
   {
     absl::MutexLock lock(&mu_);
@@ -195,32 +213,28 @@ absl::Time LeaseLedger::ExpireGraces() {
     for (auto& [number, lease] : leases_) {
       if (lease->state != LeaseState::kWaiting) continue;
       if (lease->grace_end <= now) {
-        BeginEnd(*lease, dropped);
-        numbers.push_back(number);
+        endings.push_back(BeginEnd(*lease, LeaseEndCause::kNotTold, "its grace is over", dropped));
       } else {
         next = std::min(next, lease->grace_end);
       }
     }
   }
-  for (const int64_t number : numbers) {
-    CallEnded(number, LeaseEndCause::kNotTold, "its grace is over");
-  }
+  for (const LeaseEnding& ending : endings) CallEnded(ending);
   return next;
 }
 
 void LeaseLedger::Close(absl::string_view message) {
   std::vector<std::shared_ptr<Resource>> dropped;
-  std::vector<int64_t> numbers;
+  std::vector<LeaseEnding> endings;
   {
     absl::MutexLock lock(&mu_);
     closed_ = true;
     for (auto& [number, lease] : leases_) {
       if (lease->state == LeaseState::kEnding) continue;
-      BeginEnd(*lease, dropped);
-      numbers.push_back(number);
+      endings.push_back(BeginEnd(*lease, LeaseEndCause::kDrain, message, dropped));
     }
   }
-  for (const int64_t number : numbers) CallEnded(number, LeaseEndCause::kDrain, message);
+  for (const LeaseEnding& ending : endings) CallEnded(ending);
 }
 
 bool LeaseLedger::IsHeld(const LeaseGrant& grant) const {
@@ -234,8 +248,43 @@ absl::StatusOr<LeaseUse> LeaseLedger::Use(absl::string_view lease_id) {
   absl::MutexLock lock(&mu_);
   WINNOW_ASSIGN_OR_RETURN(Lease * lease, FindLease(lease_id));
   WINNOW_ASSIGN_OR_RETURN(QuotaHold inflight, lease->inflight->Take(1));
-  return LeaseUse{
-      .number = lease->number, .weight = lease->options.weight, .inflight = std::move(inflight)};
+  return LeaseUse{.number = lease->number,
+                  .weight = lease->options.weight,
+                  .device_place = lease->device_place,
+                  .inflight = std::move(inflight)};
+}
+
+absl::StatusOr<int32_t> LeaseLedger::DevicePlaceOf(absl::string_view lease_id) const {
+  absl::MutexLock lock(&mu_);
+  WINNOW_ASSIGN_OR_RETURN(Lease * lease, FindLease(lease_id));
+  return lease->device_place;
+}
+
+int64_t LeaseLedger::used_bytes() const {
+  int64_t used = 0;
+  for (const auto& bytes : device_bytes_) used += bytes->used();
+  return used;
+}
+
+std::vector<DeviceLoad> LeaseLedger::DeviceLoads() const {
+  absl::MutexLock lock(&mu_);
+  return Loads();
+}
+
+std::vector<DeviceLoad> LeaseLedger::Loads() const {
+  std::vector<DeviceLoad> loads;
+  for (const auto& bytes : device_bytes_) loads.push_back({.reserved_bytes = bytes->used()});
+  for (const auto& [number, lease] : leases_) ++loads[lease->device_place].leases;
+  return loads;
+}
+
+int32_t LeaseLedger::ChooseDevice(absl::Span<const int64_t> requests_in_flight) const {
+  if (device_bytes_.size() == 1) return 0;
+  std::vector<DeviceLoad> loads = Loads();
+  for (size_t place = 0; place < requests_in_flight.size(); ++place) {
+    loads[place].requests_in_flight = requests_in_flight[place];
+  }
+  return LeastLoaded(loads);
 }
 
 std::vector<LeaseSummary> LeaseLedger::List() const {
@@ -245,6 +294,7 @@ std::vector<LeaseSummary> LeaseLedger::List() const {
     summaries[number] = {.number = number,
                          .options = lease->options,
                          .state = lease->state,
+                         .device = options_.devices[lease->device_place].number,
                          .age = clock_->Now() - lease->opened,
                          .used_bytes = lease->bytes->used(),
                          .inflight = lease->inflight->used()};
@@ -284,10 +334,11 @@ absl::StatusOr<int64_t> LeaseLedger::NumberOf(absl::string_view lease_id) const 
 }
 
 std::array<std::shared_ptr<Quota>, 4> LeaseLedger::QuotasOf(const Lease& lease) const {
-  return {lease.bytes, lease.resources, server_bytes_, server_resources_};
+  return {lease.bytes, lease.resources, device_bytes_[lease.device_place], server_resources_};
 }
 
-void LeaseLedger::BeginEnd(Lease& lease, std::vector<std::shared_ptr<Resource>>& dropped) {
+LeaseEnding LeaseLedger::BeginEnd(Lease& lease, LeaseEndCause cause, absl::string_view message,
+                                  std::vector<std::shared_ptr<Resource>>& dropped) {
   lease.state = LeaseState::kEnding;
   by_id_.erase(lease.id);
   RememberEnded(lease.id);
@@ -298,6 +349,10 @@ void LeaseLedger::BeginEnd(Lease& lease, std::vector<std::shared_ptr<Resource>>&
     slot = {.generation = slot.generation + 1};
     free_slots_.push_back(static_cast<int64_t>(index));
   }
+  return {.number = lease.number,
+          .device_place = lease.device_place,
+          .cause = cause,
+          .message = message};
 }
 
 void LeaseLedger::RememberEnded(const std::string& lease_id) {
@@ -309,8 +364,8 @@ void LeaseLedger::RememberEnded(const std::string& lease_id) {
   }
 }
 
-void LeaseLedger::CallEnded(int64_t number, LeaseEndCause cause, absl::string_view message) {
-  ended_(number, cause, message, [this, number] { Finished(number); });
+void LeaseLedger::CallEnded(const LeaseEnding& ending) {
+  ended_(ending, [this, number = ending.number] { Finished(number); });
 }
 
 void LeaseLedger::Finished(int64_t number) {

@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "server/base/clock.h"
+#include "server/resources/device_choice.h"
 #include "server/resources/quota.h"
 #include "server/resources/resource.h"
 #include "server/resources/resource_id.h"
@@ -38,7 +41,8 @@ struct LeaseLedgerOptions {
   int64_t max_lease_bytes = int64_t{1} << 30;
   int64_t max_lease_resources = 4096;
   int64_t max_lease_inflight = 1024;
-  int64_t max_server_bytes = int64_t{1} << 30;
+  // Each with a bound of its own for bytes: together they bound the server's. At least one.
+  std::vector<LeaseDevice> devices = {{}};
   int64_t max_server_resources = 65536;
   absl::Duration max_resume_grace = absl::Minutes(5);
 };
@@ -58,6 +62,7 @@ struct LeaseOptions {
   std::string peer;
   absl::Duration resume_grace;
   int32_t weight = 1;
+  std::optional<int32_t> device;  // by its number; none: the least loaded
 };
 
 // What a stream needs to hold its lease.
@@ -67,12 +72,22 @@ struct LeaseGrant {
   int64_t stream =
       0;  // which stream holds the lease; an earlier stream's end does not touch a resumed lease
   bool resumed = false;
+  int32_t device = 0;  // the number of the one that the lease lives on, to its end
+};
+
+// A lease that ends.
+struct LeaseEnding {
+  int64_t number = 0;
+  int32_t device_place = 0;
+  LeaseEndCause cause = LeaseEndCause::kNotTold;
+  absl::string_view message;  // the operator's, or why
 };
 
 struct LeaseSummary {
   int64_t number = 0;
   LeaseOptions options;
   LeaseState state = LeaseState::kOpen;
+  int32_t device = 0;  // its number
   absl::Duration age;
   int64_t used_bytes = 0;
   int64_t buffers = 0;
@@ -93,6 +108,7 @@ struct ResourceSummary {
 struct LeaseUse {
   int64_t number = 0;
   int32_t weight = 1;
+  int32_t device_place = 0;  // in LeaseLedgerOptions::devices
   QuotaHold inflight;
 };
 
@@ -102,19 +118,19 @@ class LeaseLedger {
  public:
   // Called once for each lease that ends, from the thread that ended it and perhaps from several at
   // once, so that its queued work is dropped (Scheduler::EndFlow). `finished` must be called once,
-  // when none of its work runs any more; the ledger must then still exist. `message` is the
-  // operator's, or why.
-  using Ended =
-      absl::AnyInvocable<void(int64_t number, LeaseEndCause cause, absl::string_view message,
-                              absl::AnyInvocable<void() &&> finished) const>;
+  // when none of its work runs any more; the ledger must then still exist.
+  using Ended = absl::AnyInvocable<void(const LeaseEnding& ending,
+                                        absl::AnyInvocable<void() &&> finished) const>;
 
   // `clock` outlives the ledger.
   LeaseLedger(LeaseLedgerOptions options, Clock* clock, Ended ended);
   ~LeaseLedger();
 
   // InvalidArgument for options outside their range; ResourceExhausted (QUOTA_EXCEEDED) when the
-  // server has its leases; Unavailable (SERVER_DRAINING) after Close.
-  absl::StatusOr<LeaseGrant> Open(const LeaseOptions& options);
+  // server has its leases; Unavailable (SERVER_DRAINING) after Close. `requests_in_flight` of each
+  // device, in their order, is for the choice of one; empty counts as none.
+  absl::StatusOr<LeaseGrant> Open(const LeaseOptions& options,
+                                  absl::Span<const int64_t> requests_in_flight = {});
   // NotFound (LEASE_NOT_FOUND) for an unknown id, FailedPrecondition (LEASE_ENDED) past its grace,
   // (RESOURCE_BUSY) while another stream holds it. Errors name resume_lease_id.
   absl::StatusOr<LeaseGrant> Resume(absl::string_view lease_id, absl::string_view peer);
@@ -140,6 +156,9 @@ class LeaseLedger {
   // For a request: LEASE_NOT_FOUND, LEASE_ENDED, or QUOTA_EXCEEDED for its requests in flight.
   absl::StatusOr<LeaseUse> Use(absl::string_view lease_id);
 
+  // The place, in LeaseLedgerOptions::devices, of the device that the lease lives on.
+  absl::StatusOr<int32_t> DevicePlaceOf(absl::string_view lease_id) const;
+
   // Quota for a resource of `bytes`, to be taken before its memory is. Pass it to Add.
   absl::StatusOr<std::vector<QuotaHold>> Reserve(absl::string_view lease_id, int64_t bytes);
   absl::StatusOr<ResourceId> Add(absl::string_view lease_id, std::shared_ptr<Resource> resource,
@@ -155,7 +174,9 @@ class LeaseLedger {
   absl::StatusOr<std::vector<ResourceSummary>> Resources(absl::string_view lease_id) const;
   std::vector<LeaseSummary> List() const;  // by number
   const LeaseLedgerOptions& options() const { return options_; }
-  int64_t used_bytes() const { return server_bytes_->used(); }
+  int64_t used_bytes() const;  // of all devices
+  // Of each device, in their order; requests in flight are left out.
+  std::vector<DeviceLoad> DeviceLoads() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Lease;
@@ -172,21 +193,26 @@ class LeaseLedger {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<int64_t> NumberOf(absl::string_view lease_id) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Bytes and count of the lease, then bytes and count of the server.
+  // Bytes and count of the lease, then bytes of its device and count of the server.
   std::array<std::shared_ptr<Quota>, 4> QuotasOf(const Lease& lease) const;
   absl::StatusOr<const Slot*> FindSlot(absl::string_view lease_id, ResourceId id, ResourceKind kind,
                                        absl::string_view field) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Moves the lease to ENDING and its resources to `dropped`, to be destroyed without the lock.
-  void BeginEnd(Lease& lease, std::vector<std::shared_ptr<Resource>>& dropped)
+  // What it returns is for CallEnded, also without the lock.
+  LeaseEnding BeginEnd(Lease& lease, LeaseEndCause cause, absl::string_view message,
+                       std::vector<std::shared_ptr<Resource>>& dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RememberEnded(const std::string& lease_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CallEnded(int64_t number, LeaseEndCause cause, absl::string_view message);
+  void CallEnded(const LeaseEnding& ending);
   void Finished(int64_t number);
+  int32_t ChooseDevice(absl::Span<const int64_t> requests_in_flight) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::vector<DeviceLoad> Loads() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const LeaseLedgerOptions options_;
   Clock* const clock_;
-  const std::shared_ptr<Quota> server_bytes_;
+  std::vector<std::shared_ptr<Quota>> device_bytes_;  // constant after construction
   const std::shared_ptr<Quota> server_resources_;
 
   const Ended ended_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <numeric>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -35,10 +36,11 @@ v1::ServerState StateOf(const RpcEnvironment& environment) {
   return v1::SERVER_STATE_FAILED;
 }
 
-void EncodeDevice(const DeviceInfo& info, v1::DeviceDescription& device) {
+void EncodeDevice(const ServedDevice& served, v1::DeviceDescription& device) {
+  const DeviceInfo& info = served.backend->info().device;
   device.set_kind(info.kind);
   device.set_name(info.name);
-  device.set_ordinal(info.ordinal);
+  device.set_ordinal(served.number);
   device.set_multiprocessor_count(info.multiprocessors);
   if (info.capability_major > 0) {
     device.set_compute_capability(absl::StrCat(info.capability_major, ".", info.capability_minor));
@@ -49,6 +51,24 @@ void EncodeDevice(const DeviceInfo& info, v1::DeviceDescription& device) {
   device.set_pool_note(info.pool_note);
   device.set_instruction_set(info.instruction_set);
   device.set_multi_process_service(info.multi_process_service);
+  device.set_shares_memory(served.backend->memory_sharing() != nullptr);
+}
+
+void EncodeDevices(const RpcEnvironment& environment, v1::GetServerInfoResponse& response) {
+  std::vector<DeviceLoad> loads(environment.devices.size());
+  if (environment.ledger != nullptr) loads = environment.ledger->DeviceLoads();
+  for (size_t place = 0; place < environment.devices.size(); ++place) {
+    v1::DeviceDescription& device = *response.add_devices();
+    EncodeDevice(environment.devices[place], device);
+    const SchedulerStats stats = environment.devices[place].scheduler->stats();
+    v1::DeviceLoad& load = *device.mutable_load();
+    load.set_leased_bytes(loads[place].reserved_bytes);
+    load.set_max_leased_bytes(environment.devices[place].backend->info().buffer_pool_bytes);
+    load.set_lease_count(loads[place].leases);
+    load.set_queued_request_count(stats.queued_tasks);
+    load.set_running_request_count(stats.running_tasks);
+  }
+  *response.mutable_device() = response.devices(0);
 }
 
 void EncodeLimits(const RpcEnvironment& environment, v1::ServerLimits& limits) {
@@ -62,12 +82,10 @@ void EncodeLimits(const RpcEnvironment& environment, v1::ServerLimits& limits) {
 }
 
 absl::Status GetServerInfo(const RpcEnvironment& environment, v1::GetServerInfoResponse& response) {
-  const BackendInfo& backend = environment.backend->info();
   response.set_version(environment.version);
   response.set_state(StateOf(environment));
-  response.set_backend_reason(backend.choice_reason);
-  EncodeDevice(backend.device, *response.mutable_device());
-  response.mutable_device()->set_shares_memory(environment.backend->memory_sharing() != nullptr);
+  response.set_backend_reason(environment.devices[0].backend->info().choice_reason);
+  EncodeDevices(environment, response);
   EncodeLimits(environment, *response.mutable_limits());
   for (const std::string& listener : environment.listeners) response.add_listeners(listener);
   const absl::Duration start = environment.start_time - absl::UnixEpoch();
@@ -115,8 +133,8 @@ absl::Status GetStats(const RpcEnvironment& environment, const std::vector<const
     EncodeDuration(method->durations().Quantile(0.5), *stats.mutable_median_duration());
     EncodeDuration(method->durations().Quantile(0.99), *stats.mutable_p99_duration());
   }
-  EncodeScheduler(environment.scheduler->stats(), response);
-  EncodeBackend(environment.backend->stats(), response);
+  EncodeScheduler(SumOfSchedulers(environment.devices), response);
+  EncodeBackend(SumOfBackends(environment.devices), response);
   response.set_resident_bytes(ResidentBytes());
   return absl::OkStatus();
 }
@@ -135,8 +153,11 @@ absl::Status ProbeOccupancy(const RpcEnvironment& environment,
     return InvalidField(ErrorReason::kValueOutOfRange, "blocks_per_multiprocessor", blocks,
                         "1 to 32");
   }
-  WINNOW_ASSIGN_OR_RETURN(const int32_t clusters,
-                          environment.backend->ProbeOccupancy(size, blocks));
+  const ServedDevice* device = &environment.devices[0];
+  if (request.has_device()) {
+    WINNOW_ASSIGN_OR_RETURN(device, DeviceOfNumber(environment, request.device()));
+  }
+  WINNOW_ASSIGN_OR_RETURN(const int32_t clusters, device->backend->ProbeOccupancy(size, blocks));
   response.set_active_cluster_count(clusters);
   return absl::OkStatus();
 }
@@ -163,8 +184,8 @@ absl::Status Drain(const RpcEnvironment& environment, const UnaryCall& call,
     WINNOW_ASSIGN_OR_RETURN(timeout,
                             DecodeDuration("timeout_duration", request.timeout_duration()));
   }
-  const SchedulerStats stats = environment.scheduler->stats();
-  response.set_pending_request_count(stats.queued_tasks + stats.running_tasks);
+  const std::vector<int64_t> requests = RequestsInFlight(environment);
+  response.set_pending_request_count(std::accumulate(requests.begin(), requests.end(), int64_t{0}));
   environment.begin_drain(timeout);
   return absl::OkStatus();
 }
@@ -182,6 +203,7 @@ absl::Status ListLeases(const RpcEnvironment& environment, v1::ListLeasesRespons
     lease.set_page_table_count(summary.page_tables);
     lease.set_plan_count(summary.plans);
     lease.set_inflight_request_count(summary.inflight);
+    lease.set_device(summary.device);
   }
   return absl::OkStatus();
 }

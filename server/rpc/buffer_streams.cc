@@ -70,9 +70,10 @@ absl::Status WriteBufferStream::Write() {
                         absl::StrCat("up to ", kMaxWriteBytes, " bytes a message"));
   }
   WINNOW_RETURN_IF_ERROR(CheckRange(message.offset_bytes(), bytes, buffer_->size_bytes()));
-  WINNOW_RETURN_IF_ERROR(environment_.backend->CopyToDevice(
-      buffer_->data() + message.offset_bytes(),
-      reinterpret_cast<const std::byte*>(message.data().data()), bytes));
+  WINNOW_RETURN_IF_ERROR(
+      DeviceForRequest(environment_, resources_.get())
+          .backend->CopyToDevice(buffer_->data() + message.offset_bytes(),
+                                 reinterpret_cast<const std::byte*>(message.data().data()), bytes));
   written_bytes_ += bytes;
   return buffer_->Intact();
 }
@@ -132,8 +133,10 @@ absl::Status ReadBufferStream::SendChunk() {
   const int64_t bytes = std::min(kReadChunkBytes, end_ - next_);
   chunk.set_offset_bytes(next_);
   chunk.mutable_data()->resize(static_cast<size_t>(bytes));
-  WINNOW_RETURN_IF_ERROR(environment_.backend->CopyToHost(
-      reinterpret_cast<std::byte*>(chunk.mutable_data()->data()), buffer_->data() + next_, bytes));
+  WINNOW_RETURN_IF_ERROR(
+      DeviceForRequest(environment_, resources_.get())
+          .backend->CopyToHost(reinterpret_cast<std::byte*>(chunk.mutable_data()->data()),
+                               buffer_->data() + next_, bytes));
   grpc::ByteBuffer message;
   WINNOW_RETURN_IF_ERROR(SerializeMessage(chunk, message));
   next_ += bytes;

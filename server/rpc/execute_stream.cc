@@ -125,15 +125,19 @@ absl::Status ExecuteStream::OnOpen(const v1::ExecuteStreamRequest& message) {
 }
 
 absl::Status ExecuteStream::OnCancel(int64_t message_id) {
-  TaskId task = kBeingSubmitted;
+  Submitted submitted;
   {
     absl::MutexLock lock(&mu_);
     const auto found = in_flight_.find(message_id);
-    if (found != in_flight_.end()) task = found->second;
+    if (found != in_flight_.end()) submitted = found->second;
   }
   // A command that was answered meanwhile is none to cancel.
-  if (task != kBeingSubmitted) environment_.scheduler->Cancel(task);
+  Cancel(submitted);
   return absl::OkStatus();
+}
+
+void ExecuteStream::Cancel(const Submitted& submitted) {
+  if (submitted.task != kBeingSubmitted) submitted.scheduler->Cancel(submitted.task);
 }
 
 absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
@@ -142,7 +146,7 @@ absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
     absl::MutexLock lock(&mu_);
     const bool was_pipelined = pipelined_;
     pipelined_ = writing_ || was_held_ || arrival_time_ - last_answer_time_ < kPipelineGap;
-    if (id < 1 || !in_flight_.emplace(id, kBeingSubmitted).second) {
+    if (id < 1 || !in_flight_.emplace(id, Submitted{}).second) {
       return InvalidField(ErrorReason::kValueOutOfRange, "message_id", id,
                           "numbers from 1 that no command in flight has");
     }
@@ -184,12 +188,13 @@ absl::Status ExecuteStream::Submit(const std::shared_ptr<Command>& command) {
   task->flow_id = command->resources == nullptr ? flow_ : command->resources->flow_id();
   task->flow_weight = command->resources == nullptr ? 1 : command->resources->flow_weight();
   task->done = [this, command](std::unique_ptr<Task> done) { OnDone(command, *done); };
-  const absl::StatusOr<TaskId> id = environment_.scheduler->Submit(task);
+  Scheduler& scheduler = *DeviceForRequest(environment_, command->resources.get()).scheduler;
+  const absl::StatusOr<TaskId> id = scheduler.Submit(task);
   if (!id.ok()) return id.status();
   if (command->answered.load(std::memory_order_acquire)) return absl::OkStatus();
   absl::MutexLock lock(&mu_);
   const auto found = in_flight_.find(command->request->message_id());
-  if (found != in_flight_.end()) found->second = *id;
+  if (found != in_flight_.end()) found->second = {*id, &scheduler};
   return absl::OkStatus();
 }
 
@@ -314,7 +319,7 @@ void ExecuteStream::OnWritten(bool ok) {
 }
 
 void ExecuteStream::OnOver() {
-  std::vector<TaskId> queued;
+  std::vector<Submitted> queued;
   {
     absl::MutexLock lock(&mu_);
     no_more_reads_ = true;
@@ -322,11 +327,9 @@ void ExecuteStream::OnOver() {
       environment_.stream_commands->OnGone();
     }
     answers_.clear();
-    for (const auto& [id, task] : in_flight_) {
-      if (task != kBeingSubmitted) queued.push_back(task);
-    }
+    for (const auto& [id, submitted] : in_flight_) queued.push_back(submitted);
   }
-  for (const TaskId task : queued) environment_.scheduler->Cancel(task);
+  for (const Submitted& submitted : queued) Cancel(submitted);
 }
 
 }  // namespace winnow::server

@@ -98,8 +98,14 @@ class ExecuteStream final : public StreamCall, private QueueIdler {
   bool held_ = false;              // waits for OnQueueEmpty
 
   absl::Mutex mu_;
-  // Commands without an answer yet: their tasks, 0 while one is being submitted.
-  absl::flat_hash_map<int64_t, TaskId> in_flight_ ABSL_GUARDED_BY(mu_);
+  // A command's task, and who has it.
+  struct Submitted {
+    TaskId task = 0;  // 0 while it is being submitted
+    Scheduler* scheduler = nullptr;
+  };
+  static void Cancel(const Submitted& submitted);
+  // Commands without an answer yet.
+  absl::flat_hash_map<int64_t, Submitted> in_flight_ ABSL_GUARDED_BY(mu_);
   std::deque<grpc::ByteBuffer> answers_ ABSL_GUARDED_BY(mu_);
   bool reading_ ABSL_GUARDED_BY(mu_) = false;
   bool read_ahead_ ABSL_GUARDED_BY(mu_) = false;  // the read in flight was started so

@@ -15,15 +15,14 @@ namespace winnow::server {
 namespace {
 
 // Puts a plan on the device, as a resource of the lease.
-absl::Status KeepPlan(RpcEnvironment& environment, const std::string& lease_id,
+absl::Status KeepPlan(RpcEnvironment& environment, Backend& backend, const std::string& lease_id,
                       const std::vector<int32_t>& plan, v1::ResourceId& encoded) {
   const auto bytes = static_cast<int64_t>(plan.size() * sizeof(int32_t));
   WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
                           environment.ledger->Reserve(lease_id, bytes));
-  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
-                          environment.backend->AllocateBuffer(bytes));
-  WINNOW_RETURN_IF_ERROR(environment.backend->CopyToDevice(
-      memory->data(), reinterpret_cast<const std::byte*>(plan.data()), bytes));
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory, backend.AllocateBuffer(bytes));
+  WINNOW_RETURN_IF_ERROR(
+      backend.CopyToDevice(memory->data(), reinterpret_cast<const std::byte*>(plan.data()), bytes));
   PlanHeader header;
   std::memcpy(static_cast<void*>(&header), plan.data(), sizeof(header));
   WINNOW_ASSIGN_OR_RETURN(
@@ -42,13 +41,18 @@ absl::Status PlanTopK(RpcEnvironment& environment, const v1::PlanTopKRequest& re
   // Of int32, because a plan starts with a header of them.
   std::vector<int32_t> bytes(PlanBytes(plan.rows) / sizeof(int32_t));
   auto* data = reinterpret_cast<std::byte*>(bytes.data());
+  // Devices of one server are of one kind but not always of one size, and a plan is for one.
+  const ServedDevice* device = &environment.devices[0];
+  if (!request.lease_id().empty()) {
+    WINNOW_ASSIGN_OR_RETURN(device, DeviceOfLease(environment, request.lease_id()));
+  }
   if (plan.rows > 0) {
-    WINNOW_RETURN_IF_ERROR(
-        environment.backend->HostPlan(plan.params, plan.lengths, plan.rows, data));
+    WINNOW_RETURN_IF_ERROR(device->backend->HostPlan(plan.params, plan.lengths, plan.rows, data));
   }
   EncodePlan(data, plan.list_pooled_rows, response);
   if (request.lease_id().empty()) return absl::OkStatus();
-  return KeepPlan(environment, request.lease_id(), bytes, *response.mutable_plan());
+  return KeepPlan(environment, *device->backend, request.lease_id(), bytes,
+                  *response.mutable_plan());
 }
 
 absl::Status ReleasePlan(RpcEnvironment& environment, const v1::ReleasePlanRequest& request,

@@ -44,7 +44,8 @@ absl::StatusOr<LeaseGrant> LeaseStream::Grant() {
     WINNOW_ASSIGN_OR_RETURN(options.resume_grace, DecodeDuration("resume_grace_duration",
                                                                  request.resume_grace_duration()));
   }
-  return environment_.ledger->Open(options);
+  if (request.has_device()) options.device = request.device();
+  return environment_.ledger->Open(options, RequestsInFlight(environment_));
 }
 
 v1::OpenLeaseResponse LeaseStream::OpenedEvent() const {
@@ -52,6 +53,7 @@ v1::OpenLeaseResponse LeaseStream::OpenedEvent() const {
   v1::LeaseOpened& opened = *event.mutable_opened();
   opened.set_lease_id(grant_->lease_id);
   opened.set_resumed(grant_->resumed);
+  opened.set_device(grant_->device);
   const LeaseLedgerOptions& limits = environment_.ledger->options();
   opened.mutable_quota()->set_max_bytes(limits.max_lease_bytes);
   opened.mutable_quota()->set_max_resource_count(limits.max_lease_resources);

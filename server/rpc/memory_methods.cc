@@ -41,8 +41,10 @@ absl::Status AllocateBuffer(const RpcEnvironment& environment,
   } else {
     WINNOW_ASSIGN_OR_RETURN(holds,
                             environment.ledger->Reserve(request.lease_id(), request.size_bytes()));
+    WINNOW_ASSIGN_OR_RETURN(const ServedDevice* device,
+                            DeviceOfLease(environment, request.lease_id()));
     WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory,
-                            environment.backend->AllocateBuffer(request.size_bytes()));
+                            device->backend->AllocateBuffer(request.size_bytes()));
     buffer = std::make_shared<AllocatedBuffer>(std::move(memory));
   }
   response.set_size_bytes(buffer->size_bytes());
@@ -111,8 +113,10 @@ absl::Status CreatePageTable(const RpcEnvironment& environment,
   WINNOW_ASSIGN_OR_RETURN(const std::vector<int32_t> ids, InitialIds(environment, request));
   WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
                           environment.ledger->Reserve(request.lease_id(), bytes));
+  WINNOW_ASSIGN_OR_RETURN(const ServedDevice* device,
+                          DeviceOfLease(environment, request.lease_id()));
   WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<PageTable> table,
-                          PageTable::Create(environment.backend, shape, ids));
+                          PageTable::Create(device->backend, shape, ids));
   WINNOW_ASSIGN_OR_RETURN(const ResourceId id, AddPageTable(environment, request.lease_id(),
                                                             std::move(table), std::move(holds)));
   EncodeId(id, *response.mutable_page_table());

@@ -56,6 +56,7 @@ class RequestResources {
 
   int64_t flow_id() const { return use_.number; }
   int32_t flow_weight() const { return use_.weight; }
+  int32_t device_place() const { return use_.device_place; }
   const std::string& lease_id() const { return lease_id_; }
 
  private:

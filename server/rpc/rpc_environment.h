@@ -10,18 +10,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "server/backend/backend.h"
 #include "server/base/clock.h"
 #include "server/base/metrics.h"
 #include "server/base/worker_thread.h"
 #include "server/batching/scheduler.h"
 #include "server/resources/descriptor_inbox.h"
-#include "server/resources/import_cache.h"
 #include "server/resources/lease_ledger.h"
 #include "server/rpc/error_journal.h"
 #include "server/rpc/lease_streams.h"
 #include "server/rpc/request_decoder.h"
 #include "server/rpc/rpc_meter.h"
+#include "server/rpc/served_devices.h"
 #include "server/rpc/stage_meter.h"
 
 namespace winnow::server {
@@ -30,12 +29,10 @@ namespace winnow::server {
 enum class ServingState : int32_t { kServing = 1, kDraining = 2, kFailed = 3 };
 
 struct RpcEnvironment {
-  Backend* backend = nullptr;
-  Scheduler* scheduler = nullptr;
+  std::vector<ServedDevice> devices;  // at least one, in the order of --devices
   LeaseLedger* ledger = nullptr;
   LeaseStreams* lease_streams = nullptr;
   DescriptorInbox* descriptors = nullptr;
-  ImportCache* imports = nullptr;
   std::string descriptor_socket_path;  // empty: none; then imports are refused
   Clock* clock = nullptr;
   MetricsRegistry* metrics = nullptr;

@@ -182,6 +182,7 @@ class QueuedMethod final : public RpcMethod {
     task->flow_id = resources == nullptr ? call.flow_id() : resources->flow_id();
     task->flow_weight = resources == nullptr ? 1 : resources->flow_weight();
     task->deadline = call.deadline();
+    Scheduler& scheduler = *DeviceForRequest(environment(), resources.get()).scheduler;
     task->done = [this, &call, memory = std::move(memory),
                   resources = std::move(resources)](std::unique_ptr<Task> done) {
       if (resources != nullptr) {
@@ -190,9 +191,9 @@ class QueuedMethod final : public RpcMethod {
       }
       Reply(call, done->work, memory->arena());
     };
-    const absl::StatusOr<TaskId> id = environment().scheduler->Submit(task);
+    const absl::StatusOr<TaskId> id = scheduler.Submit(task);
     if (!id.ok()) return id.status();
-    call.SetTask(*id);
+    call.SetTask(scheduler, *id);
     return absl::OkStatus();
   }
 

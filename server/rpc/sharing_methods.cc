@@ -19,20 +19,21 @@ constexpr int kMaxChunks = 1024;
 static_assert(DescriptorInbox::Options{}.max_waiting_per_lease >= kMaxChunks,
               "all chunks of an import wait at once");
 
-absl::StatusOr<MemorySharing*> Sharing(const RpcEnvironment& environment, absl::string_view field) {
-  if (MemorySharing* sharing = environment.backend->memory_sharing()) return sharing;
+absl::StatusOr<MemorySharing*> Sharing(const ServedDevice& device, absl::string_view field) {
+  if (MemorySharing* sharing = device.backend->memory_sharing()) return sharing;
   return MakeError(absl::StatusCode::kUnimplemented,
-                   absl::StrCat(field, " is set, but the ", environment.backend->info().device.kind,
+                   absl::StrCat(field, " is set, but the ", device.backend->info().device.kind,
                                 " device shares no memory of its own with other processes"),
                    {.reason = ErrorReason::kNotInBuild, .field = std::string(field)});
 }
 
 absl::StatusOr<std::shared_ptr<Buffer>> ImportShared(const RpcEnvironment& environment,
+                                                     const ServedDevice& device,
                                                      const v1::ImportBufferRequest& request) {
-  const bool in_place = environment.backend->info().device.host_memory;
+  const bool in_place = device.backend->info().device.host_memory;
   MemorySharing* sharing = nullptr;
   if (!in_place) {
-    WINNOW_ASSIGN_OR_RETURN(sharing, Sharing(environment, "import_token"));
+    WINNOW_ASSIGN_OR_RETURN(sharing, Sharing(device, "import_token"));
   }
   WINNOW_ASSIGN_OR_RETURN(
       const UniqueFd descriptor,
@@ -69,17 +70,18 @@ absl::StatusOr<std::shared_ptr<Buffer>> PartOf(std::shared_ptr<DeviceMemory> mem
                                          request.read_only());
 }
 
-absl::StatusOr<std::shared_ptr<Buffer>> ImportHandle(const RpcEnvironment& environment,
+absl::StatusOr<std::shared_ptr<Buffer>> ImportHandle(const ServedDevice& device,
                                                      const v1::ImportBufferRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(MemorySharing * sharing, Sharing(environment, "ipc_handle"));
+  WINNOW_ASSIGN_OR_RETURN(MemorySharing * sharing, Sharing(device, "ipc_handle"));
   WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
-                          environment.imports->Open(*sharing, request.ipc_handle()));
+                          device.imports->Open(*sharing, request.ipc_handle()));
   return PartOf(std::move(memory), request);
 }
 
 absl::StatusOr<std::shared_ptr<Buffer>> ImportMapped(const RpcEnvironment& environment,
+                                                     const ServedDevice& device,
                                                      const v1::ImportBufferRequest& request) {
-  WINNOW_ASSIGN_OR_RETURN(MemorySharing * sharing, Sharing(environment, "mapped_memory"));
+  WINNOW_ASSIGN_OR_RETURN(MemorySharing * sharing, Sharing(device, "mapped_memory"));
   const v1::MappedMemory& mapped = request.mapped_memory();
   WINNOW_RETURN_IF_ERROR(FieldInRange(ErrorReason::kValueOutOfRange, "mapped_memory.import_tokens",
                                       mapped.import_tokens_size(), 1, kMaxChunks));
@@ -98,6 +100,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> ImportMapped(const RpcEnvironment& envir
 }
 
 absl::StatusOr<std::shared_ptr<Buffer>> Import(const RpcEnvironment& environment,
+                                               const ServedDevice& device,
                                                const v1::ImportBufferRequest& request) {
   const int sources = (request.import_token().empty() ? 0 : 1) +
                       (request.ipc_handle().empty() ? 0 : 1) +
@@ -108,9 +111,9 @@ absl::StatusOr<std::shared_ptr<Buffer>> Import(const RpcEnvironment& environment
                      {.reason = ErrorReason::kFieldsConflict,
                       .field = request.ipc_handle().empty() ? "mapped_memory" : "ipc_handle"});
   }
-  if (!request.ipc_handle().empty()) return ImportHandle(environment, request);
-  if (request.has_mapped_memory()) return ImportMapped(environment, request);
-  return ImportShared(environment, request);
+  if (!request.ipc_handle().empty()) return ImportHandle(device, request);
+  if (request.has_mapped_memory()) return ImportMapped(environment, device, request);
+  return ImportShared(environment, device, request);
 }
 
 }  // namespace
@@ -122,7 +125,9 @@ absl::Status ImportBuffer(const RpcEnvironment& environment, const v1::ImportBuf
                                       environment.ledger->options().max_lease_bytes));
   WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
                           environment.ledger->Reserve(request.lease_id(), request.size_bytes()));
-  WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer, Import(environment, request));
+  WINNOW_ASSIGN_OR_RETURN(const ServedDevice* device,
+                          DeviceOfLease(environment, request.lease_id()));
+  WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer, Import(environment, *device, request));
   WINNOW_ASSIGN_OR_RETURN(
       const ResourceId id,
       environment.ledger->Add(request.lease_id(), std::move(buffer), std::move(holds)));
@@ -137,7 +142,9 @@ absl::StatusOr<ExportableAllocation> AllocateExportable(const RpcEnvironment& en
       request.export_kind() != v1::EXPORT_KIND_DESCRIPTOR) {
     return InvalidField(ErrorReason::kEnumUnknown, "export_kind", request.export_kind(), "0 to 2");
   }
-  WINNOW_ASSIGN_OR_RETURN(MemorySharing * sharing, Sharing(environment, "export_kind"));
+  WINNOW_ASSIGN_OR_RETURN(const ServedDevice* device,
+                          DeviceOfLease(environment, request.lease_id()));
+  WINNOW_ASSIGN_OR_RETURN(MemorySharing * sharing, Sharing(*device, "export_kind"));
   ExportableAllocation allocation;
   const int64_t bytes = AlignUp(request.size_bytes(), kExportBlockBytes);
   WINNOW_ASSIGN_OR_RETURN(allocation.holds, environment.ledger->Reserve(request.lease_id(), bytes));

@@ -70,15 +70,16 @@ void UnaryCall::OnDone(bool /*ok*/) {
   // away cancels.
   if (context_.IsCancelled() && environment_.clock->Now() < deadline_) {
     cancelled_ = true;
-    if (const TaskId task = task_; task != 0) environment_.scheduler->Cancel(task);
+    if (const TaskId task = task_; task != 0) scheduler_->Cancel(task);
   }
   Release();
 }
 
-void UnaryCall::SetTask(TaskId task) {
+void UnaryCall::SetTask(Scheduler& scheduler, TaskId task) {
+  scheduler_ = &scheduler;
   task_ = task;
   // Either this sees that the caller went away meanwhile, or OnDone sees the task.
-  if (cancelled_) environment_.scheduler->Cancel(task);
+  if (cancelled_) scheduler.Cancel(task);
 }
 
 void UnaryCall::OnFinished(bool /*ok*/) {

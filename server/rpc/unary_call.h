@@ -36,9 +36,9 @@ class UnaryCall {
   // Equal for calls of one connection.
   int64_t flow_id();
 
-  // Names the queued task, so that cancelling the call cancels it. While Serve runs, or the call is
-  // kept.
-  void SetTask(TaskId task);
+  // Names the queued task and who queued it, so that cancelling the call cancels it. While Serve
+  // runs, or the call is kept. Once.
+  void SetTask(Scheduler& scheduler, TaskId task);
 
   // Keeps the call after Serve has returned and after Finish, until Release: for a thread that
   // serves it in Serve's stead.
@@ -74,6 +74,7 @@ class UnaryCall {
   Tag finished_{this, &UnaryCall::OnFinished};
   absl::Time arrival_time_;
   absl::Time deadline_ = absl::InfiniteFuture();
+  Scheduler* scheduler_ = nullptr;      // written before task_, read after it
   std::atomic<TaskId> task_{0};         // 0: none yet
   std::atomic<bool> cancelled_{false};  // by a caller that went away
   std::atomic<int> events_to_come_{2};  // done and finished

@@ -22,13 +22,11 @@ using winnow::testing::StatusIs;
 class LeaseLedgerTest : public ::testing::Test {
  protected:
   LeaseLedgerTest()
-      : ledger_(
-            Options(), &clock_,
-            [this](int64_t number, LeaseEndCause cause, absl::string_view message, auto finished) {
-              ended_.emplace_back(number, std::string(message));
-              causes_.push_back(cause);
-              finished_.emplace(number, std::move(finished));
-            }) {}
+      : ledger_(Options(), &clock_, [this](const LeaseEnding& ending, auto finished) {
+          ended_.emplace_back(ending.number, std::string(ending.message));
+          causes_.push_back(ending.cause);
+          finished_.emplace(ending.number, std::move(finished));
+        }) {}
 
   static LeaseLedgerOptions Options() {
     return {.max_leases = 3, .max_lease_inflight = 2, .max_resume_grace = absl::Seconds(60)};

@@ -25,11 +25,10 @@ class FakeResource final : public Resource {
 class LeaseResourcesTest : public ::testing::Test {
  protected:
   LeaseResourcesTest()
-      : ledger_({.max_lease_bytes = 1000, .max_lease_resources = 3, .max_server_bytes = 1500},
-                &clock_,
-                [](int64_t, LeaseEndCause, absl::string_view, auto finished) {
-                  std::move(finished)();
-                }),
+      : ledger_({.max_lease_bytes = 1000,
+                 .max_lease_resources = 3,
+                 .devices = {{.number = 7, .max_bytes = 1500}}},
+                &clock_, [](const LeaseEnding&, auto finished) { std::move(finished)(); }),
         lease_(*ledger_.Open({})),
         other_(*ledger_.Open({})) {}
 
@@ -94,7 +93,7 @@ TEST_F(LeaseResourcesTest, AnotherKindIsAConflict) {
 TEST_F(LeaseResourcesTest, QuotasBindByLeaseAndByServer) {
   EXPECT_THAT(Add(lease_, 1001), FailsWith(ErrorReason::kQuotaExceeded, "bytes of the lease"));
   EXPECT_THAT(Add(lease_, 900), IsOk());
-  EXPECT_THAT(Add(other_, 601), FailsWith(ErrorReason::kQuotaExceeded, "bytes of the server"));
+  EXPECT_THAT(Add(other_, 601), FailsWith(ErrorReason::kQuotaExceeded, "bytes of device 7"));
   EXPECT_EQ(ledger_.used_bytes(), 900);
   EXPECT_THAT(Add(lease_, 1), IsOk());
   EXPECT_THAT(Add(lease_, 1), IsOk());

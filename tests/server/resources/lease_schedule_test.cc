@@ -37,7 +37,7 @@ struct World {
   std::atomic<int64_t> ended{0};
   LeaseLedger ledger{{.max_leases = 8, .max_lease_resources = 4, .max_lease_inflight = 3},
                      &clock,
-                     [this](int64_t, LeaseEndCause, absl::string_view, auto finished) {
+                     [this](const LeaseEnding&, auto finished) {
                        ++ended;
                        std::move(finished)();
                      }};

@@ -32,8 +32,7 @@ class RpcServerTest : public ::testing::Test {
     ASSERT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
     socket_ = absl::StrCat("unix:", folder_, "/s");
-    environment_.backend = &backend_;
-    environment_.scheduler = &scheduler_;
+    environment_.devices = {{.backend = &backend_, .scheduler = &scheduler_}};
     environment_.clock = Clock::Real();
     environment_.metrics = &metrics_;
     environment_.version = "1.2.3";
