@@ -71,8 +71,8 @@ absl::Status TrySharedMemory(const client::Lease& lease) {
 }
 
 void ProbeLeases(const Session& session, Findings& findings) {
-  const absl::StatusOr<client::Lease> lease =
-      session.client.OpenLease({.display_name = "winnow probe"});
+  const absl::StatusOr<client::Lease> lease = session.client.OpenLease(
+      {.display_name = "winnow probe", .device = session.info.device.ordinal});
   if (!lease.ok()) {
     findings.Tried("lease", lease.status(), "", "buffers and shared memory could not be tried");
     return;

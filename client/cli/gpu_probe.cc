@@ -114,7 +114,7 @@ void ProbeGpuMemory(const Session& session, absl::Duration timeout, Findings& fi
                    "an engine must see the server's GPU: --gpus, CUDA_VISIBLE_DEVICES");
     return;
   }
-  const auto lease = ProbeLease::Open(session.target, timeout);
+  const auto lease = ProbeLease::Open(session.target, timeout, device.ordinal);
   if (!lease.ok()) {
     findings.Tried(kWhat, lease.status(), "", "a lease is needed");
     return;

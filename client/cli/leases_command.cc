@@ -44,11 +44,12 @@ std::string LeasesText(const std::string& target,
       absl::StrCat(target, ": ", Counted(static_cast<int64_t>(leases.size()), "lease"), ", ",
                    ShownBytes(used_bytes), "\n");
   if (leases.empty()) return text;
-  absl::StrAppendFormat(&text, "%6s %-8s %10s %10s %8s %7s %6s %9s  %-20s %s\n", "number", "state",
-                        "age", "memory", "buffers", "tables", "plans", "requests", "name", "peer");
+  absl::StrAppendFormat(&text, "%6s %-8s %6s %10s %10s %8s %7s %6s %9s  %-20s %s\n", "number",
+                        "state", "device", "age", "memory", "buffers", "tables", "plans",
+                        "requests", "name", "peer");
   for (const client::LeaseDescription& lease : leases) {
-    absl::StrAppendFormat(&text, "%6d %-8s %10s %10s %8d %7d %6d %9d  %-20s %s\n", lease.number,
-                          std::string(Name(lease.state)), ShownAge(lease.age),
+    absl::StrAppendFormat(&text, "%6d %-8s %6d %10s %10s %8d %7d %6d %9d  %-20s %s\n", lease.number,
+                          std::string(Name(lease.state)), lease.device, ShownAge(lease.age),
                           ShownBytes(lease.used_bytes), lease.buffers, lease.page_tables,
                           lease.plans, lease.inflight_requests, Cell(lease.display_name, 20),
                           Cell(lease.peer, 40));
@@ -61,6 +62,7 @@ Json JsonOf(const client::LeaseDescription& lease) {
           {"name", lease.display_name},
           {"peer", lease.peer},
           {"state", std::string(Name(lease.state))},
+          {"device", lease.device},
           {"age_s", absl::ToDoubleSeconds(lease.age)},
           {"used_bytes", lease.used_bytes},
           {"buffers", lease.buffers},

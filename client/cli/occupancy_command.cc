@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ struct OccupancyOptions {
   TargetOptions target;
   int64_t cluster_size = 0;   // 0: each of 1 to 16
   int64_t blocks_per_sm = 0;  // 0: 1 and 2
+  std::optional<int64_t> device;
 };
 
 // Clusters resident at once; 0 when none fits, which the server reports as an error.
@@ -28,13 +30,17 @@ absl::StatusOr<int32_t> ActiveClusters(const Session& session, int64_t cluster_s
                                        int64_t blocks_per_sm) {
   const absl::StatusOr<int32_t> clusters = session.client.ProbeOccupancy(
       {.cluster_size = static_cast<int32_t>(cluster_size),
-       .blocks_per_multiprocessor = static_cast<int32_t>(blocks_per_sm)});
+       .blocks_per_multiprocessor = static_cast<int32_t>(blocks_per_sm),
+       .device = session.info.device.ordinal});
   if (client::HasReason(clusters.status(), ErrorReason::kNoClusterFits)) return 0;
   return clusters;
 }
 
 absl::StatusOr<Report> RunOccupancy(const OccupancyOptions& options) {
-  WINNOW_ASSIGN_OR_RETURN(const Session session, OpenSession(options.target));
+  WINNOW_ASSIGN_OR_RETURN(Session session, OpenSession(options.target));
+  if (options.device.has_value()) {
+    WINNOW_RETURN_IF_ERROR(session.ChooseDevice(*options.device));
+  }
   std::vector<int64_t> sizes{1, 2, 4, 8, 16};
   if (options.cluster_size > 0) sizes = {options.cluster_size};
   std::vector<int64_t> blocks{1, 2};
@@ -53,11 +59,13 @@ absl::StatusOr<Report> RunOccupancy(const OccupancyOptions& options) {
       report.failed = clusters == 0 && sizes.size() * blocks.size() == 1;
     }
   }
-  report.json = {
-      {"command", "occupancy"},
-      {"target", session.target},
-      {"device", {{"kind", session.info.device.kind}, {"name", session.info.device.name}}},
-      {"occupancy", std::move(fits)}};
+  report.json = {{"command", "occupancy"},
+                 {"target", session.target},
+                 {"device",
+                  {{"ordinal", session.info.device.ordinal},
+                   {"kind", session.info.device.kind},
+                   {"name", session.info.device.name}}},
+                 {"occupancy", std::move(fits)}};
   return report;
 }
 
@@ -79,6 +87,7 @@ void AddOccupancyCommand(CLI::App& root, Commands& commands) {
       ->type_name("BLOCKS")
       ->transform(WholeNumber(1, 32))
       ->group("Operation");
+  AddDeviceOption(*command, options->device);
   AddTargetOptions(*command, options->target);
   command->footer(
       "Examples:\n  winnow occupancy\n  winnow occupancy --cluster-size 8 --blocks-per-sm 2\n"

@@ -23,7 +23,8 @@ void SetBuffer(const v1::ResourceId& buffer, int64_t offset, v1::BufferRange& ra
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ProbeLease>> ProbeLease::Open(const std::string& target,
-                                                             absl::Duration timeout) {
+                                                             absl::Duration timeout,
+                                                             int32_t device) {
   auto lease = std::unique_ptr<ProbeLease>(new ProbeLease(timeout));
   const auto channel = grpc::CreateChannel(target, grpc::InsecureChannelCredentials());
   lease->leases_ = v1::LeaseService::NewStub(channel);
@@ -31,6 +32,7 @@ absl::StatusOr<std::unique_ptr<ProbeLease>> ProbeLease::Open(const std::string& 
   lease->indexer_ = v1::IndexerService::NewStub(channel);
   v1::OpenLeaseRequest request;
   request.set_display_name("winnow probe");
+  request.set_device(device);
   lease->stream_ = lease->leases_->OpenLease(&lease->lease_context_, request);
   v1::OpenLeaseResponse event;
   if (!lease->stream_->Read(&event)) {

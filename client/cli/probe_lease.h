@@ -24,7 +24,7 @@ namespace winnow::cli {
 class ProbeLease {
  public:
   static absl::StatusOr<std::unique_ptr<ProbeLease>> Open(const std::string& target,
-                                                          absl::Duration timeout);
+                                                          absl::Duration timeout, int32_t device);
   ~ProbeLease();
 
   absl::StatusOr<v1::AllocateBufferResponse> Allocate(v1::ExportKind export_kind);

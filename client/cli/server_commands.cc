@@ -1,6 +1,7 @@
 // winnow info, probe and drain: what an operator asks of a server.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct DrainOptions {
 struct ProbeOptions {
   TargetOptions target;
   bool deep = false;
+  std::optional<int64_t> device;
 };
 
 absl::StatusOr<Report> RunInfo(const TargetOptions& options) {
@@ -53,20 +55,25 @@ void AddFindings(const Findings& findings, Report& report) {
 absl::StatusOr<Report> RunProbe(const ProbeOptions& probe) {
   const TargetOptions& options = probe.target;
   const absl::Time start = absl::Now();
-  WINNOW_ASSIGN_OR_RETURN(const Session session, OpenSession(options));
+  WINNOW_ASSIGN_OR_RETURN(Session session, OpenSession(options));
+  if (probe.device.has_value()) {
+    WINNOW_RETURN_IF_ERROR(session.ChooseDevice(*probe.device));
+  }
   WINNOW_ASSIGN_OR_RETURN(const client::HealthStatus health, session.client.Health());
   const absl::Duration wall = absl::Now() - start;
   const std::string state(Name(health));
-  Report report{
-      .text = absl::StrCat(session.target, ": ", state, ", ", session.DeviceText(), ", ",
-                           Shown(wall), "\n"),
-      .json = {{"command", "probe"},
-               {"target", session.target},
-               {"health", state},
-               {"version", session.info.version},
-               {"device", {{"kind", session.info.device.kind}, {"name", session.info.device.name}}},
-               {"wall_us", absl::ToDoubleMicroseconds(wall)}},
-      .failed = health != client::HealthStatus::kServing};
+  Report report{.text = absl::StrCat(session.target, ": ", state, ", ", session.DeviceText(), ", ",
+                                     Shown(wall), "\n"),
+                .json = {{"command", "probe"},
+                         {"target", session.target},
+                         {"health", state},
+                         {"version", session.info.version},
+                         {"device",
+                          {{"ordinal", session.info.device.ordinal},
+                           {"kind", session.info.device.kind},
+                           {"name", session.info.device.name}}},
+                         {"wall_us", absl::ToDoubleMicroseconds(wall)}},
+                .failed = health != client::HealthStatus::kServing};
   if (probe.deep && !report.failed) {
     AddFindings(ProbeDeeply(session, options), report);
   }
@@ -106,6 +113,7 @@ void AddProbeCommand(CLI::App& root, Commands& commands) {
                  "Also try each way of giving the server data, on this host\nand as this user, and "
                  "say what is wrong")
       ->group("Operation");
+  AddDeviceOption(*command, options->device);
   AddTargetOptions(*command, options->target);
   command->footer(
       "Example, as a container's readiness check:\n"

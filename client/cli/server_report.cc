@@ -71,6 +71,17 @@ std::string MpsText(const client::DeviceDescription& device) {
   return "other processes on the GPU in turns: start MPS, or calls wait for their time slices";
 }
 
+std::string LoadText(const client::DeviceLoad& load) {
+  return absl::StrCat(Counted(load.leases, "lease"), " with ", ShownBytes(load.leased_bytes),
+                      " of ", ShownBytes(load.max_leased_bytes), ", ", load.queued_requests,
+                      " waiting, ", load.running_requests, " running");
+}
+
+std::string PoolText(const client::DeviceDescription& device) {
+  return absl::StrCat("width ", device.pool_width, device.pool_note.empty() ? "" : "; ",
+                      device.pool_note);
+}
+
 std::string InfoText(const std::string& target, const client::ServerInfo& info,
                      const client::ServerStats& stats) {
   std::string text;
@@ -79,11 +90,13 @@ std::string InfoText(const std::string& target, const client::ServerInfo& info,
                           info.process_id, ", up ", ShownAge(stats.uptime)));
   AppendLine(text, "target", target);
   AppendLine(text, "listens", absl::StrJoin(info.listeners, ", "));
-  AppendLine(text, "device", DeviceText(info.device));
+  for (const client::DeviceDescription& device : info.devices) {
+    const bool one = info.devices.size() == 1;
+    AppendLine(text, one ? "device" : absl::StrCat("device ", device.ordinal), DeviceText(device));
+    AppendLine(text, "leases", LoadText(device.load));
+    AppendLine(text, "pool", PoolText(device));
+  }
   AppendLine(text, "chosen", info.backend_reason);
-  AppendLine(text, "pool",
-             absl::StrCat("width ", info.device.pool_width,
-                          info.device.pool_note.empty() ? "" : "; ", info.device.pool_note));
   if (info.device.kind == "cuda") AppendLine(text, "beside", MpsText(info.device));
   AppendLine(text, "limits", LimitsText(info.limits));
   AppendLine(text, "now",
@@ -121,7 +134,19 @@ Json DeviceJson(const client::DeviceDescription& device) {
           {"pool_width", device.pool_width},
           {"pool_note", device.pool_note},
           {"multi_process_service", device.multi_process_service},
-          {"shares_memory", device.shares_memory}};
+          {"shares_memory", device.shares_memory},
+          {"load",
+           {{"leased_bytes", device.load.leased_bytes},
+            {"max_leased_bytes", device.load.max_leased_bytes},
+            {"leases", device.load.leases},
+            {"queued_requests", device.load.queued_requests},
+            {"running_requests", device.load.running_requests}}}};
+}
+
+Json DevicesJson(const std::vector<client::DeviceDescription>& devices) {
+  Json list = Json::array();
+  for (const client::DeviceDescription& device : devices) list.push_back(DeviceJson(device));
+  return list;
 }
 
 Json StatsJson(const client::ServerStats& stats) {
@@ -164,6 +189,7 @@ Report InfoReport(const std::string& target, const client::ServerInfo& info,
                    {"listeners", info.listeners},
                    {"backend_reason", info.backend_reason},
                    {"device", DeviceJson(info.device)},
+                   {"devices", DevicesJson(info.devices)},
                    {"limits", LimitsJson(info.limits)},
                    {"stats", StatsJson(stats)}}};
 }

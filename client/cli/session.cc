@@ -1,11 +1,13 @@
 #include "client/cli/session.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/cli/option_checks.h"
 #include "client/cli/tls_flags.h"
@@ -36,6 +38,14 @@ void AddTargetOptions(CLI::App& command, TargetOptions& options) {
       ->group(kServerGroup);
 }
 
+void AddDeviceOption(CLI::App& command, std::optional<int64_t>& device) {
+  command
+      .add_option("--device", device, "Device, as 'winnow info' numbers them; default: the first")
+      ->type_name("NUMBER")
+      ->transform(WholeNumber(0, std::numeric_limits<int32_t>::max()))
+      ->group("Operation");
+}
+
 RowLimits Session::limits() const {
   constexpr int64_t kMostBytes = int64_t{1} << 25;
   RowLimits limits;
@@ -48,7 +58,23 @@ RowLimits Session::limits() const {
 }
 
 std::string Session::DeviceText() const {
-  return absl::StrCat(info.device.kind, ", ", info.device.name);
+  const std::string text = absl::StrCat(info.device.kind, ", ", info.device.name);
+  if (info.devices.size() < 2) return text;
+  return absl::StrCat("device ", info.device.ordinal, " of ", info.devices.size(), ": ", text);
+}
+
+absl::Status Session::ChooseDevice(int64_t ordinal) {
+  for (const client::DeviceDescription& device : info.devices) {
+    if (device.ordinal != ordinal) continue;
+    info.device = device;
+    return absl::OkStatus();
+  }
+  const std::string there = absl::StrJoin(
+      info.devices, ", ", [](std::string* text, const client::DeviceDescription& device) {
+        absl::StrAppend(text, device.ordinal);
+      });
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device is ", ordinal, "; ", target, " has ", there));
 }
 
 namespace {

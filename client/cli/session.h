@@ -3,6 +3,8 @@
 #ifndef WINNOW_CLIENT_CLI_SESSION_H_
 #define WINNOW_CLIENT_CLI_SESSION_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -24,6 +26,8 @@ struct TargetOptions {
 };
 
 void AddTargetOptions(CLI::App& command, TargetOptions& options);
+// --device, for commands about one device of several.
+void AddDeviceOption(CLI::App& command, std::optional<int64_t>& device);
 
 // A server that has answered.
 struct Session {
@@ -33,8 +37,11 @@ struct Session {
 
   // What one request may hold: the server's limits, or less to show progress and bound memory.
   RowLimits limits() const;
-  // "cpu, AMD EPYC".
+  // "cpu, AMD EPYC", of several devices with their number.
   std::string DeviceText() const;
+  // Makes the device of that ordinal the one that info.device describes and a command is about.
+  // InvalidArgument names those that the server has.
+  absl::Status ChooseDevice(int64_t ordinal);
 };
 
 // Asks the server who it is, once, so that a missing server is known at once. Unavailable (see

@@ -27,6 +27,7 @@ class LeaseConnectionImpl final : public LeaseConnection {
   void End() override;
   std::shared_ptr<Connection> operations() override { return operations_; }
   LeaseQuota quota() const override { return core_->quota(); }
+  int32_t device() const override { return core_->device(); }
   absl::Status status() const override { return core_->status(); }
 
   absl::StatusOr<ResourceRef> AllocateBuffer(int64_t size_bytes,

@@ -59,6 +59,11 @@ LeaseQuota LeaseCore::quota() const {
   return grant_.quota;
 }
 
+int32_t LeaseCore::device() const {
+  absl::MutexLock lock(&mu_);
+  return grant_.device;
+}
+
 LeasePass LeaseCore::Pass() const {
   return {.lease_id = grant_.lease_id,
           .descriptor_socket_path = grant_.descriptor_socket_path,

@@ -31,6 +31,7 @@ struct LeaseGrant {
   std::string descriptor_socket_path;
   LeaseQuota quota;
   bool resumed = false;
+  int32_t device = 0;
 };
 
 // Where the lease stood when a call was let through.
@@ -60,6 +61,7 @@ class LeaseCore {
   // Ok, Unavailable (waits for its server) or FailedPrecondition (LEASE_ENDED).
   absl::Status status() const;
   LeaseQuota quota() const;
+  int32_t device() const;
 
   // --- For operations. ---
   // Resolves `uses` at once. nullopt: the lease is not open now, ask again. Errors: LEASE_ENDED,

@@ -38,13 +38,15 @@ const Metadata& NoMetadata() {
   return *none;
 }
 
-v1::OpenLeaseRequest Encode(const LeaseOptions& options, const std::string& resume_lease_id) {
+v1::OpenLeaseRequest Encode(const LeaseOptions& options, const std::string& resume_lease_id,
+                            std::optional<int32_t> device) {
   v1::OpenLeaseRequest request;
   request.set_resume_lease_id(resume_lease_id);
   if (!resume_lease_id.empty()) return request;
   request.set_display_name(options.display_name);
   request.set_weight(options.weight);
   EncodeDuration(options.resume_grace, *request.mutable_resume_grace_duration());
+  if (device.has_value()) request.set_device(*device);
   return request;
 }
 
@@ -54,7 +56,8 @@ LeaseGrant Decode(const v1::LeaseOpened& opened) {
           .quota = {.max_bytes = opened.quota().max_bytes(),
                     .max_resources = opened.quota().max_resource_count(),
                     .max_inflight_requests = opened.quota().max_inflight_request_count()},
-          .resumed = opened.resumed()};
+          .resumed = opened.resumed(),
+          .device = opened.device()};
 }
 
 absl::Status Ended(const v1::LeaseEnded& ended) {
@@ -68,6 +71,12 @@ absl::Status Ended(const v1::LeaseEnded& ended) {
 bool ServerForgot(const absl::Status& status) {
   return HasReason(status, ErrorReason::kLeaseNotFound) ||
          HasReason(status, ErrorReason::kLeaseEnded);
+}
+
+bool HasNoSuchDevice(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  return HasReason(status, ErrorReason::kValueOutOfRange) && info.has_value() &&
+         info->field == "device";
 }
 
 // Whether looking for the lease again may help.
@@ -97,7 +106,7 @@ absl::Status LeaseKeeper::Open(CallSettings settings, const std::stop_token& sto
     if (stop.stop_requested()) return absl::CancelledError("the caller cancelled the call");
     const absl::Duration remaining = progress.RemainingTime();
     if (remaining <= absl::ZeroDuration()) return progress.TimeoutError();
-    absl::StatusOr<OpenStream> opened = OpenOnce("", remaining, stop);
+    absl::StatusOr<OpenStream> opened = OpenOnce("", options_.device, remaining, stop);
     if (opened.ok()) {
       Hold(*std::move(opened));
       break;
@@ -243,7 +252,7 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
   const std::stop_token stop = closing_.get_token();
   const ServerIdentity before = current_.server;
   if (has_grace()) {
-    absl::StatusOr<OpenStream> resumed = OpenOnce(current_.grant.lease_id, kTryTimeout, stop);
+    absl::StatusOr<OpenStream> resumed = OpenOnce(current_.grant.lease_id, {}, kTryTimeout, stop);
     if (resumed.ok()) {
       WINNOW_RETURN_IF_ERROR(Reconcile(resumed->grant));
       Hold(*std::move(resumed));
@@ -253,7 +262,7 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
     }
     if (!ServerForgot(resumed.status())) return resumed.status();
   }
-  WINNOW_ASSIGN_OR_RETURN(OpenStream opened, OpenOnce("", kTryTimeout, stop));
+  WINNOW_ASSIGN_OR_RETURN(OpenStream opened, OpenAnew(stop));
   event.kind = LeaseEventKind::kRestored;
   if (const absl::Status restored = Restore(opened.grant, patient, event); !restored.ok()) {
     Discard(opened.grant);
@@ -264,7 +273,17 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenAnew(const std::stop_token& stop) {
+  // Where the lease was: memory that the caller shares with it may be of that device.
+  absl::StatusOr<OpenStream> opened = OpenOnce("", current_.grant.device, kTryTimeout, stop);
+  if (!options_.device.has_value() && HasNoSuchDevice(opened.status())) {
+    return OpenOnce("", std::nullopt, kTryTimeout, stop);
+  }
+  return opened;
+}
+
 absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string& resume_lease_id,
+                                                              std::optional<int32_t> device,
                                                               absl::Duration timeout,
                                                               const std::stop_token& stop) {
   std::stop_source stream_stop;
@@ -286,7 +305,8 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
     opened.stream = channel_.environment->stub->OpenStream(
         kOpenLease, {.stop = stream_stop.get_token(), .metadata = &NoMetadata()});
     v1::OpenLeaseResponse event;
-    if (opened.stream->Write(Encode(options_, resume_lease_id))) opened.stream->WritesDone();
+    if (opened.stream->Write(Encode(options_, resume_lease_id, device)))
+      opened.stream->WritesDone();
     const bool answered = opened.stream->Read(event);
     begun.request_stop();
     timer_gone.WaitForNotification();

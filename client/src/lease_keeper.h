@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -66,7 +67,10 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   // One try. `event` is what to tell when it works. `patient`: memory that is not there now may be
   // when the lease before has let go of its own.
   absl::Status TryRecover(bool patient, LeaseEvent& event);
-  absl::StatusOr<OpenStream> OpenOnce(const std::string& resume_lease_id, absl::Duration timeout,
+  // A new lease in the stead of one that is gone, on its device if that is still there.
+  absl::StatusOr<OpenStream> OpenAnew(const std::stop_token& stop);
+  absl::StatusOr<OpenStream> OpenOnce(const std::string& resume_lease_id,
+                                      std::optional<int32_t> device, absl::Duration timeout,
                                       const std::stop_token& stop);
   absl::StatusOr<ServerIdentity> AskIdentity(absl::Duration timeout, const std::stop_token& stop);
   // Of the resumed lease: releases what nobody knows of, and finds out what lost replies did.

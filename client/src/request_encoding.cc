@@ -198,6 +198,7 @@ absl::Status Encode(const EndLeaseRequest& request, v1::EndLeaseRequest& message
 absl::Status Encode(const ProbeOccupancyRequest& request, v1::ProbeOccupancyRequest& message) {
   message.set_cluster_size(request.cluster_size);
   message.set_blocks_per_multiprocessor(request.blocks_per_multiprocessor);
+  if (request.device.has_value()) message.set_device(*request.device);
   return absl::OkStatus();
 }
 

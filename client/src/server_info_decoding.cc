@@ -17,7 +17,12 @@ DeviceDescription ToDevice(const v1::DeviceDescription& message) {
           .pool_note = message.pool_note(),
           .instruction_set = message.instruction_set(),
           .multi_process_service = message.multi_process_service(),
-          .shares_memory = message.shares_memory()};
+          .shares_memory = message.shares_memory(),
+          .load = {.leased_bytes = message.load().leased_bytes(),
+                   .max_leased_bytes = message.load().max_leased_bytes(),
+                   .leases = message.load().lease_count(),
+                   .queued_requests = message.load().queued_request_count(),
+                   .running_requests = message.load().running_request_count()}};
 }
 
 ServerLimits ToLimits(const v1::ServerLimits& message) {
@@ -37,6 +42,11 @@ absl::Status Decode(v1::GetServerInfoResponse& message, ServerInfo& info) {
   info.state = static_cast<ServerState>(message.state());
   info.backend_reason = message.backend_reason();
   info.device = ToDevice(message.device());
+  for (const v1::DeviceDescription& device : message.devices()) {
+    info.devices.push_back(ToDevice(device));
+  }
+  // A server that knows of one device only does not list it.
+  if (info.devices.empty()) info.devices.push_back(info.device);
   info.limits = ToLimits(message.limits());
   info.listeners.assign(message.listeners().begin(), message.listeners().end());
   info.start_time = absl::FromUnixSeconds(message.start_time().seconds()) +
@@ -76,6 +86,7 @@ absl::Status Decode(v1::ListLeasesResponse& message, std::vector<LeaseDescriptio
                       .display_name = lease.display_name(),
                       .peer = lease.peer(),
                       .state = static_cast<LeaseState>(lease.state()),
+                      .device = lease.device(),
                       .age = ToDuration(lease.age_duration()),
                       .used_bytes = lease.used_bytes(),
                       .buffers = lease.buffer_count(),

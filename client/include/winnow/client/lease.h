@@ -91,6 +91,8 @@ class Lease {
 
   // What the lease may hold.
   LeaseQuota quota() const { return connection_->quota(); }
+  // Ordinal of the device that it lives on, among ServerInfo::devices.
+  int32_t device() const { return connection_->device(); }
   // Ok while it is open; Unavailable while it waits for its server; FailedPrecondition
   // (LEASE_ENDED) when it is over for good.
   absl::Status status() const { return connection_->status(); }

@@ -67,6 +67,7 @@ class LeaseConnection {
 
   virtual std::shared_ptr<Connection> operations() = 0;
   virtual LeaseQuota quota() const = 0;
+  virtual int32_t device() const = 0;
   virtual absl::Status status() const = 0;
 
   virtual absl::StatusOr<ResourceRef> AllocateBuffer(int64_t size_bytes,

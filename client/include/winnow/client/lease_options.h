@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct LeaseOptions {
   absl::Duration resume_grace = absl::ZeroDuration();
   // Share of the device beside other leases, 1 to 100.
   int32_t weight = 1;
+  // The device that the lease and all that it owns live on, by the ordinal that ServerInfo::devices
+  // has; none: the least loaded one. A lease that comes back after its server did is on the device
+  // where it was; one that named none takes another when the server has that one no more.
+  std::optional<int32_t> device;
   // Called for each event, in order, from the lease's own thread with no lock held. May destroy the
   // lease; may use it except in kStreamLost, when a call would wait for the thread that it runs on.
   std::function<void(const LeaseEvent&)> on_event;

@@ -22,6 +22,7 @@ class MockLeaseConnection : public LeaseConnection {
   MOCK_METHOD(void, End, (), (override));
   MOCK_METHOD(std::shared_ptr<Connection>, operations, (), (override));
   MOCK_METHOD(LeaseQuota, quota, (), (const, override));
+  MOCK_METHOD(int32_t, device, (), (const, override));
   MOCK_METHOD(absl::Status, status, (), (const, override));
 
   MOCK_METHOD(absl::StatusOr<ResourceRef>, AllocateBuffer, (int64_t, const CallOptions&),

@@ -4,6 +4,7 @@
 #define WINNOW_CLIENT_SERVER_INFO_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,19 @@ struct ServerLimits {
   int64_t max_queued_bytes = 0;  // inline bytes that waiting and running requests hold
 };
 
+// What leases and requests ask of one device, now.
+struct DeviceLoad {
+  int64_t leased_bytes = 0;      // of the resources of its leases
+  int64_t max_leased_bytes = 0;  // of all of them together
+  int64_t leases = 0;
+  int64_t queued_requests = 0;
+  int64_t running_requests = 0;
+};
+
 struct DeviceDescription {
   std::string kind;  // "cpu" or "cuda"
   std::string name;
-  int32_t ordinal = 0;
+  int32_t ordinal = 0;             // what LeaseOptions::device names it by
   int32_t multiprocessors = 0;     // CPU: worker threads
   std::string compute_capability;  // "major.minor"; empty on the CPU
   int64_t memory_bytes = 0;
@@ -45,13 +55,15 @@ struct DeviceDescription {
   std::string instruction_set;         // CPU: vector instructions in use
   bool multi_process_service = false;  // the server's context is a client of CUDA's MPS
   bool shares_memory = false;          // GPU memory of other processes can be imported
+  DeviceLoad load;
 };
 
 struct ServerInfo {
   std::string version;
   ServerState state = ServerState::kUnspecified;
   std::string backend_reason;
-  DeviceDescription device;
+  DeviceDescription device;  // the first of devices
+  std::vector<DeviceDescription> devices;
   ServerLimits limits;
   std::vector<std::string> listeners;
   absl::Time start_time = absl::InfinitePast();
@@ -88,6 +100,7 @@ struct ServerStats {
 struct ProbeOccupancyRequest {
   int32_t cluster_size = 1;               // a power of two, 1 to 16
   int32_t blocks_per_multiprocessor = 1;  // 1 to 32
+  std::optional<int32_t> device;          // its ordinal; none: the first
 };
 
 struct DrainRequest {
@@ -115,6 +128,7 @@ struct LeaseDescription {
   std::string display_name;
   std::string peer;  // the client's address as gRPC tells it
   LeaseState state = LeaseState::kUnspecified;
+  int32_t device = 0;  // ordinal of the one that it lives on
   absl::Duration age;
   int64_t used_bytes = 0;
   int64_t buffers = 0;
