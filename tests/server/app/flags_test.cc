@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 
 namespace winnow::server {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::FailsWith;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
@@ -111,6 +115,29 @@ TEST(ServerConfigTest, AValueOutsideItsRangeNamesTheFlagAndTheRange) {
   config = {};
   config.listeners = {"0.0.0.0:80"};
   EXPECT_THAT(config.Validate(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("TLS")));
+}
+
+TEST(ServerConfigTest, DevicesAreNumbersOrAll) {
+  EXPECT_THAT(ServerConfig{}.DeviceNumbers(), ElementsAre(0));
+  EXPECT_THAT(ServerConfig{.device = 3}.DeviceNumbers(), ElementsAre(3));
+  const auto flags = Parse({"--devices=2,0", "--devices=7"});
+  ASSERT_OK(flags);
+  EXPECT_THAT(flags->config.DeviceNumbers(), ElementsAre(2, 0, 7));
+  EXPECT_THAT((ServerConfig{.backend = "cpu", .devices = {"all"}}.DeviceNumbers()), ElementsAre(0));
+}
+
+TEST(ServerConfigTest, DevicesThatCannotBeAreRefused) {
+  using Devices = std::vector<std::string>;
+  for (const Devices& devices : {Devices{"0", "0"}, Devices{"-1"}, Devices{"1024"}, Devices{"x"},
+                                 Devices{"0", "all"}, Devices{"all", "all"}, Devices{""}}) {
+    EXPECT_THAT((ServerConfig{.devices = devices}.Validate()),
+                FailsWith(ErrorReason::kValueOutOfRange, "--devices"));
+  }
+  ServerConfig many;
+  for (int device = 0; device < 65; ++device) many.devices.push_back(absl::StrCat(device));
+  EXPECT_THAT(many.Validate(), FailsWith(ErrorReason::kValueOutOfRange, "--devices"));
+  EXPECT_THAT((ServerConfig{.device = 1, .devices = {"0"}}.Validate()),
+              FailsWith(ErrorReason::kValueOutOfRange, "--device"));
 }
 
 TEST(ServerConfigTest, AnAddressIsNamedByOneFlag) {

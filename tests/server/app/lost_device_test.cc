@@ -71,16 +71,20 @@ absl::StatusOr<std::unique_ptr<Backend>> OpenLosable(const BackendOptions& optio
 
 class LostDeviceTest : public ::testing::Test {
  protected:
-  LostDeviceTest() {
+  // The last of `devices` is the one that is lost.
+  explicit LostDeviceTest(std::vector<std::string> devices = {}) {
+    config_.devices = std::move(devices);
+    const int32_t losable = config_.DeviceNumbers().back();
     char path[] = "/tmp/winnow_lost_device.XXXXXX";
     folder_ = mkdtemp(path);
     config_.listeners = {"unix:" + folder_ + "/socket"};
     config_.log_level = LogLevel::kOff;
     config_.buffer_pool_bytes = config_.staging_pool_bytes = int64_t{16} << 20;
     SetLogLevel(config_.log_level);
-    served_ = std::async(std::launch::async, [this] {
-      return Serve(config_,
-                   [this](const BackendOptions& options) { return OpenLosable(options, &lost_); });
+    served_ = std::async(std::launch::async, [this, losable] {
+      return Serve(config_, [this, losable](const BackendOptions& options) {
+        return OpenLosable(options, options.device_ordinal == losable ? &lost_ : &never_lost_);
+      });
     });
     channel_ = grpc::CreateChannel(config_.listeners[0], grpc::InsecureChannelCredentials());
     EXPECT_TRUE(channel_->WaitForConnected(After(30)));
@@ -106,6 +110,7 @@ class LostDeviceTest : public ::testing::Test {
   std::string folder_;
   ServerConfig config_;
   std::atomic<bool> lost_{false};
+  const std::atomic<bool> never_lost_{false};
   std::future<int> served_;
   std::shared_ptr<grpc::Channel> channel_;
 };
@@ -118,6 +123,21 @@ TEST_F(LostDeviceTest, RequestsFailAsUnavailableAndTheServerEndsWithItsCode) {
   const auto detail = GetErrorDetail(status);
   ASSERT_TRUE(detail.has_value()) << status.error_message();
   EXPECT_EQ(detail->reason(), v1::ERROR_REASON_DEVICE_LOST);
+  ASSERT_EQ(served_.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  EXPECT_EQ(served_.get(), kExitDeviceLost);
+}
+
+// Without a GPU only: there one has to be at hand for each.
+class OneOfTwoLostTest : public LostDeviceTest {
+ protected:
+  OneOfTwoLostTest()
+      : LostDeviceTest(OnGpu() ? std::vector<std::string>{} : std::vector<std::string>{"0", "1"}) {}
+};
+
+TEST_F(OneOfTwoLostTest, TheServerEndsThoughTheOtherDeviceServes) {
+  ASSERT_TRUE(SendTopK().ok());
+  lost_ = true;
+  if (OnGpu()) SendTopK();
   ASSERT_EQ(served_.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   EXPECT_EQ(served_.get(), kExitDeviceLost);
 }
