@@ -165,7 +165,7 @@ TEST_F(PagesTest, MetricsCountRequestsStagesAndErrorsByReason) {
   EXPECT_THAT(text, HasSubstr("code=\"INVALID_ARGUMENT\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("winnow_errors_total{reason=\"K_OUT_OF_RANGE\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("stage=\"device\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("winnow_launched_requests_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("winnow_launched_requests_total{device=\"0\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("winnow_serving 1\n"));
   EXPECT_THAT(Get(socket_, "/status.json"), HasSubstr("K_OUT_OF_RANGE"));
 }
