@@ -43,6 +43,40 @@ struct HeldLease {
   }
 };
 
+// An ExecuteStream, open.
+struct OpenStream {
+  OpenStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& lease_id) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context.set_wait_for_ready(true);
+    stream = v1::IndexerService::NewStub(channel)->ExecuteStream(&context);
+    v1::ExecuteStreamRequest open;
+    open.mutable_open()->set_lease_id(lease_id);
+    stream->Write(open);
+    EXPECT_TRUE(Read().has_opened());
+  }
+  void Send(int64_t id) {
+    v1::ExecuteStreamRequest command;
+    command.set_message_id(id);
+    *command.mutable_execute()->add_steps()->mutable_top_k() = testing::GoodTopK().step();
+    stream->Write(command);
+  }
+  void Cancel(int64_t id) {
+    v1::ExecuteStreamRequest command;
+    command.set_message_id(id);
+    command.mutable_cancel();
+    stream->Write(command);
+  }
+  v1::ExecuteStreamResponse Read() {
+    v1::ExecuteStreamResponse answer;
+    EXPECT_TRUE(stream->Read(&answer));
+    return answer;
+  }
+
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ExecuteStreamRequest, v1::ExecuteStreamResponse>>
+      stream;
+};
+
 class SeveralDevicesTest : public ::testing::Test {
  protected:
   void Start(std::vector<std::string> devices, const BackendOpener& open_backend) {
@@ -58,10 +92,10 @@ class SeveralDevicesTest : public ::testing::Test {
     channel_ = grpc::CreateChannel(config.listeners[0], grpc::InsecureChannelCredentials());
   }
   // With backends whose launches wait for the test.
-  void StartFakes(std::vector<std::string> devices) {
-    Start(std::move(devices), [this](const BackendOptions& options) {
+  void StartFakes(std::vector<std::string> devices, int32_t launch_slots = 2) {
+    Start(std::move(devices), [this, launch_slots](const BackendOptions& options) {
       ordinals_.push_back(options.device_ordinal);
-      auto backend = std::make_unique<FakeBackend>(/*launch_slots=*/2);
+      auto backend = std::make_unique<FakeBackend>(launch_slots);
       fakes_.push_back(backend.get());
       return absl::StatusOr<std::unique_ptr<Backend>>(std::move(backend));
     });
@@ -143,6 +177,35 @@ TEST_F(SeveralDevicesTest, RequestsWithoutALeaseTakeTheDeviceWithTheFewest) {
   fakes_[1]->CompleteOldest();
   EXPECT_TRUE(second.get().ok());
   EXPECT_TRUE(third.get().ok());
+}
+
+TEST_F(SeveralDevicesTest, CommandsOfAStreamWithoutALeaseAreSpread) {
+  StartFakes({"0", "1"});
+  OpenStream stream(channel_, "");
+  stream.Send(1);
+  fakes_[0]->AwaitLaunches(1);
+  stream.Send(2);
+  fakes_[1]->AwaitLaunches(1);
+  fakes_[1]->CompleteOldest();
+  EXPECT_EQ(stream.Read().message_id(), 2);
+  fakes_[0]->CompleteOldest();
+  EXPECT_EQ(stream.Read().message_id(), 1);
+}
+
+TEST_F(SeveralDevicesTest, ACommandIsCancelledWhereItWaits) {
+  StartFakes({"0", "1"}, /*launch_slots=*/1);
+  const auto lease = Open(1);
+  OpenStream stream(channel_, lease->id());
+  stream.Send(1);
+  fakes_[1]->AwaitLaunches(1);
+  stream.Send(2);
+  stream.Cancel(2);
+  const v1::ExecuteStreamResponse cancelled = stream.Read();
+  EXPECT_EQ(cancelled.message_id(), 2);
+  EXPECT_TRUE(cancelled.has_error());
+  fakes_[1]->CompleteOldest();
+  EXPECT_EQ(stream.Read().message_id(), 1);
+  EXPECT_THAT(LaunchesOfEach(), ElementsAre(0, 1));
 }
 
 TEST_F(SeveralDevicesTest, ALeaseThatNamesNoneAvoidsADeviceWithWork) {
