@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/operations.h"
 
@@ -47,7 +48,7 @@ absl::Status StatusFromFault(const FaultRecord& fault) {
       return FaultError(ErrorReason::kLengthOutOfRange, "lengths", fault,
                         absl::StrCat("at most ", fault.limit),
                         absl::StrCat("lengths[", row, "] ends its row at ", fault.value,
-                                     " but a row has ", fault.limit, " columns"));
+                                     " but a row has ", CountText(fault.limit, "column")));
     case FaultKind::kRowStartOutOfRange:
       return FaultError(ErrorReason::kRowStartOutOfRange, "row_starts", fault,
                         absl::StrCat("0 to ", fault.limit),
@@ -57,12 +58,12 @@ absl::Status StatusFromFault(const FaultRecord& fault) {
       return FaultError(ErrorReason::kPageTableRowOutOfRange, "page_table_rows", fault,
                         Below(fault.limit),
                         absl::StrCat("page_table_rows[", row, "] is ", fault.value,
-                                     " but the page table has ", fault.limit, " rows"));
+                                     " but the page table has ", CountText(fault.limit, "row")));
     case FaultKind::kPageTableTooNarrow:
       return FaultError(ErrorReason::kPageTableTooNarrow, "page_table", fault,
                         absl::StrCat("at most ", fault.limit),
-                        absl::StrCat("row ", row, " needs ", fault.value,
-                                     " pages but the page table has ", fault.limit, " columns"));
+                        absl::StrCat("row ", row, " needs ", CountText(fault.value, "page"),
+                                     " but the page table has ", CountText(fault.limit, "column")));
     case FaultKind::kPageIdOutOfRange:
       return FaultError(ErrorReason::kPageIdOutOfRange, "page_table", fault, Below(fault.limit),
                         absl::StrCat("page_table entry ", fault.entry, " of row ", row, " is ",
@@ -71,12 +72,12 @@ absl::Status StatusFromFault(const FaultRecord& fault) {
       return FaultError(ErrorReason::kBlockIdOutOfRange, "blocks", fault,
                         absl::StrCat("-1 to ", fault.limit - 1),
                         absl::StrCat("blocks[", row, "][", fault.entry, "] is ", fault.value,
-                                     " but the row has ", fault.limit, " blocks"));
+                                     " but the row has ", CountText(fault.limit, "block")));
     case FaultKind::kKeysTooNarrow:
       return FaultError(ErrorReason::kKeysTooNarrow, "keys", fault,
                         absl::StrCat("at most ", fault.limit),
-                        absl::StrCat("row ", row, " has ", fault.value, " blocks but keys has ",
-                                     fault.limit, " columns"));
+                        absl::StrCat("row ", row, " has ", CountText(fault.value, "block"),
+                                     " but keys has ", CountText(fault.limit, "column")));
     case FaultKind::kIndexOutOfRange:
       return FaultError(ErrorReason::kIndexOutOfRange, "index_offsets", fault,
                         absl::StrCat("at most ", fault.limit),

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::internal {
@@ -19,8 +20,8 @@ bool IsPowerOfTwo(int64_t value) { return value > 0 && (value & (value - 1)) == 
 absl::Status Misaligned(absl::string_view field, const void* pointer, int64_t alignment) {
   const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(pointer) % alignment);
   return MakeError(absl::StatusCode::kInvalidArgument,
-                   absl::StrCat(field, " starts ", past, " bytes past a multiple of ", alignment,
-                                "; align it to its element"),
+                   absl::StrCat(field, " starts ", CountText(past, "byte"), " past a multiple of ",
+                                alignment, "; align it to its element"),
                    {.reason = ErrorReason::kAlignmentInvalid,
                     .field = std::string(field),
                     .value = absl::StrCat(past),
@@ -71,7 +72,7 @@ absl::Status CheckMatrix(const MatrixField& matrix) {
     if (bytes <= std::numeric_limits<uintptr_t>::max() - address) return absl::OkStatus();
   }
   return InvalidField(ErrorReason::kSizeOverflow, matrix.stride_name, matrix.row_stride,
-                      absl::StrCat("at most ", room, " for ", matrix.rows, " rows"));
+                      absl::StrCat("at most ", room, " for ", CountText(matrix.rows, "row")));
 }
 
 absl::Status CheckScoreDtype(DType dtype) {

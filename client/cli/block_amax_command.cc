@@ -36,9 +36,9 @@ struct BlockAmaxOptions {
 OperationRun MakeRun(const BlockAmaxOptions& options, const ScoreFile& scores, int64_t keys) {
   OperationRun run;
   run.command = "block-amax";
-  run.headline =
-      absl::StrCat("maxima of blocks of ", options.block_size, ", ", Counted(scores.rows(), "row"),
-                   " of up to ", Grouped(scores.widest()), " ", Name(scores.dtype()), " scores");
+  run.headline = absl::StrCat(
+      "maxima of blocks of ", options.block_size, ", ", Counted(scores.rows(), "row"), " of up to ",
+      Counted(scores.widest(), absl::StrCat(Name(scores.dtype()), " score")));
   run.parameters = {{"columns", scores.widest()},
                     {"dtype", std::string(Name(scores.dtype()))},
                     {"block_size", options.block_size},

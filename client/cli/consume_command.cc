@@ -44,7 +44,7 @@ OperationRun MakeRun(const ConsumeOptions& options, const ScoreFile& scores) {
   run.command = "consume";
   run.headline =
       absl::StrCat("top ", options.k, " of ", Counted(scores.rows(), "row"), " of up to ",
-                   Grouped(scores.widest()), " candidate scores, ", Name(scores.dtype()));
+                   Counted(scores.widest(), "candidate score"), ", ", Name(scores.dtype()));
   run.parameters = {{"columns", scores.widest()},
                     {"dtype", std::string(Name(scores.dtype()))},
                     {"k", options.k},

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/file_writer.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -62,9 +63,10 @@ absl::StatusOr<std::vector<int64_t>> RaggedWidths(const NpyFile& file,
     sum += width;
   }
   if (sum != file.element_count()) {
-    return Bad(lengths_path, absl::StrCat("the lengths add up to ", sum, ", but ",
-                                          ShowPath(file.path()), " holds ", file.element_count(),
-                                          " scores; with --ragged they must be equal"));
+    return Bad(lengths_path,
+               absl::StrCat("the lengths add up to ", sum, ", but ", ShowPath(file.path()),
+                            " holds ", CountText(file.element_count(), "score"),
+                            "; with --ragged they must be equal"));
   }
   return widths;
 }
@@ -140,8 +142,8 @@ absl::StatusOr<std::vector<int32_t>> Int32MatrixFile::Read(int64_t first, int64_
 absl::Status CheckSameRows(const std::string& path, int64_t rows, const std::string& other_path,
                            int64_t other_rows) {
   if (rows == other_rows) return absl::OkStatus();
-  return Bad(path, absl::StrCat(rows, " rows for the ", other_rows, " of ", ShowPath(other_path),
-                                "; both must have as many"));
+  return Bad(path, absl::StrCat(CountText(rows, "row"), " for the ", other_rows, " of ",
+                                ShowPath(other_path), "; both must have as many"));
 }
 
 ScoreFile::ScoreFile(NpyFile file, DType dtype, std::vector<int64_t> widths)

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/file_writer.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cli {
@@ -61,13 +62,13 @@ absl::StatusOr<NpyHeader> ReadHeader(int descriptor, const std::string& path) {
 absl::Status CheckSize(const std::string& path, const NpyHeader& header, int64_t file_bytes) {
   const int64_t held = file_bytes - header.data_offset;
   if (held < header.data_bytes) {
-    return Bad(path, absl::StrCat("holds ", held, " of the ", header.data_bytes,
-                                  " bytes that its header declares; it is cut short, copy or save "
+    return Bad(path, absl::StrCat("holds ", held, " of the ", CountText(header.data_bytes, "byte"),
+                                  " that its header declares; it is cut short, copy or save "
                                   "it again"));
   }
   if (held > header.data_bytes) {
-    return Bad(path, absl::StrCat(held - header.data_bytes,
-                                  " bytes after the array; save one array alone with np.save"));
+    return Bad(path, absl::StrCat(CountText(held - header.data_bytes, "byte"),
+                                  " after the array; save one array alone with np.save"));
   }
   return absl::OkStatus();
 }

@@ -43,10 +43,10 @@ struct PublishOptions {
 OperationRun MakeRun(const PublishOptions& options, const ScoreFile& scores) {
   OperationRun run;
   run.command = "publish";
-  run.headline =
-      absl::StrCat("top ", options.k, " tokens and top ", options.k_blocks, " blocks of ",
-                   options.block_size, ", ", Counted(scores.rows(), "row"), " of up to ",
-                   Grouped(scores.widest()), " ", Name(scores.dtype()), " scores");
+  run.headline = absl::StrCat(
+      "top ", Counted(options.k, "token"), " and top ", Counted(options.k_blocks, "block"), " of ",
+      options.block_size, ", ", Counted(scores.rows(), "row"), " of up to ",
+      Counted(scores.widest(), absl::StrCat(Name(scores.dtype()), " score")));
   run.parameters = {{"columns", scores.widest()},
                     {"dtype", std::string(Name(scores.dtype()))},
                     {"k", options.k},

@@ -107,7 +107,7 @@ OperationRun MakeRun(const TopKOptions& options, const ScoreFile& scores) {
   run.command = "topk";
   run.headline =
       absl::StrCat("top ", options.k, " of ", Counted(scores.rows(), "row"), " of up to ",
-                   Grouped(scores.widest()), " ", Name(scores.dtype()), " scores");
+                   Counted(scores.widest(), absl::StrCat(Name(scores.dtype()), " score")));
   run.parameters = {{"columns", scores.widest()},
                     {"dtype", std::string(Name(scores.dtype()))},
                     {"k", options.k},

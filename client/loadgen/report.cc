@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "winnow/kernels/count_text.h"
 
 namespace winnow::stress {
 namespace {
@@ -59,8 +60,8 @@ std::string Table(const RunResult& result) {
     absl::StrAppend(&text, "  first unexpected ", name, ": ", message, "\n");
   }
   if (result.not_sent > 0) {
-    absl::StrAppend(&text, "\n", result.not_sent,
-                    " requests were due and not sent: too many were in flight\n");
+    absl::StrAppend(&text, "\n", CountText(result.not_sent, "request"),
+                    " due and not sent: too many were in flight\n");
   }
   if (result.wrong > 0) {
     absl::StrAppend(&text, "\nWRONG RESULTS: ", result.wrong, "; first: ", result.first_wrong,

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -153,7 +154,9 @@ absl::Status ReadLengths(Fields& fields, TraceEntry& entry) {
     for (int32_t row = 0; row < rows; ++row) lengths.push_back(first + row * step);
   }
   if (lengths.size() != static_cast<size_t>(rows)) {
-    return Bad(absl::StrCat("lengths has ", lengths.size(), " numbers for ", rows, " rows"));
+    return Bad(absl::StrCat("lengths has ",
+                            CountText(static_cast<int64_t>(lengths.size()), "number"), " for ",
+                            CountText(rows, "row")));
   }
   for (const int64_t length : lengths) {
     if (length < 0 || length > columns) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 
 namespace winnow::client {
@@ -43,13 +44,14 @@ absl::StatusOr<Matrix> Matrix::Create(DType dtype, int64_t rows, int64_t columns
                      {.reason = ErrorReason::kShapeOutOfRange, .field = "rows"});
   }
   if (SizeOf(dtype) == 0 || wanted_bytes != static_cast<int64_t>(bytes.size())) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     absl::StrCat("bytes is ", bytes.size(), " bytes; ", rows, " x ", columns,
-                                  " elements of ", winnow::Name(dtype), " are ", wanted_bytes),
-                     {.reason = ErrorReason::kDataSizeMismatch,
-                      .field = "bytes",
-                      .value = absl::StrCat(bytes.size()),
-                      .limit = absl::StrCat(wanted_bytes)});
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        absl::StrCat("bytes is ", CountText(static_cast<int64_t>(bytes.size()), "byte"), "; ", rows,
+                     " x ", columns, " elements of ", winnow::Name(dtype), " are ", wanted_bytes),
+        {.reason = ErrorReason::kDataSizeMismatch,
+         .field = "bytes",
+         .value = absl::StrCat(bytes.size()),
+         .limit = absl::StrCat(wanted_bytes)});
   }
   return Matrix(dtype, rows, columns, std::move(bytes));
 }

@@ -9,6 +9,7 @@
 #include "client/src/result_decoding.h"
 #include "client/src/tensor_encoding.h"
 #include "winnow/client/descriptor_passing.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -115,7 +116,7 @@ absl::Status ResourceCalls::WriteBuffer(const ServerResourceId& buffer, int64_t 
   WINNOW_RETURN_IF_ERROR(Explained(stream->Finish()));
   if (answered && response.written_bytes() == size) return absl::OkStatus();
   return absl::InternalError(
-      absl::StrCat("the server took ", response.written_bytes(), " of ", size, " bytes"));
+      absl::StrCat("the server took ", response.written_bytes(), " of ", CountText(size, "byte")));
 }
 
 absl::Status ResourceCalls::ReadBuffer(const ServerResourceId& buffer, int64_t offset_bytes,
@@ -141,8 +142,9 @@ absl::Status ResourceCalls::ReadBuffer(const ServerResourceId& buffer, int64_t o
   const absl::Status status = Explained(stream->Finish());
   if (in_order) WINNOW_RETURN_IF_ERROR(status);
   if (in_order && done == bytes.size()) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("the server's chunks do not make up the ", bytes.size(), " bytes asked for"));
+  return absl::InternalError(absl::StrCat("the server's chunks do not make up the ",
+                                          CountText(static_cast<int64_t>(bytes.size()), "byte"),
+                                          " asked for"));
 }
 
 absl::StatusOr<ServerResourceId> ResourceCalls::CreatePageTable(const PageTableOptions& table) {

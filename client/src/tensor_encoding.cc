@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 
 namespace winnow::client {
@@ -13,10 +14,11 @@ namespace {
 constexpr int64_t kMaxTensorBytes = std::numeric_limits<int32_t>::max() - (int64_t{1} << 20);
 
 absl::Status Overflow(absl::string_view field, const MatrixView& view) {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   absl::StrCat(field, " has ", view.rows, " rows of stride ", view.row_stride,
-                                " and ", view.columns, " columns, more bytes than memory can have"),
-                   {.reason = ErrorReason::kSizeOverflow, .field = std::string(field)});
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      absl::StrCat(field, " has ", CountText(view.rows, "row"), " of stride ", view.row_stride,
+                   " and ", CountText(view.columns, "column"), ", more bytes than memory can have"),
+      {.reason = ErrorReason::kSizeOverflow, .field = std::string(field)});
 }
 
 // Numbers that do not fit give no bytes; the server refuses them.

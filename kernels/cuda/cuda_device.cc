@@ -15,6 +15,7 @@
 #include "kernels/cuda/runtime/event.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/field_checks.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -24,13 +25,13 @@ namespace {
 absl::Status CheckWorkspace(absl::Span<std::byte> workspace, int64_t needed) {
   const int64_t given = static_cast<int64_t>(workspace.size());
   if (given < needed) {
-    return MakeError(
-        absl::StatusCode::kResourceExhausted,
-        absl::StrCat("the workspace has ", given, " bytes but this operation needs ", needed),
-        {.reason = ErrorReason::kWorkspaceTooSmall,
-         .field = "workspace",
-         .value = absl::StrCat(given),
-         .limit = absl::StrCat("at least ", needed)});
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     absl::StrCat("the workspace has ", CountText(given, "byte"),
+                                  " but this operation needs ", needed),
+                     {.reason = ErrorReason::kWorkspaceTooSmall,
+                      .field = "workspace",
+                      .value = absl::StrCat(given),
+                      .limit = absl::StrCat("at least ", needed)});
   }
   if (needed > 0 && reinterpret_cast<uintptr_t>(workspace.data()) % 256 != 0) {
     return MakeError(absl::StatusCode::kInvalidArgument,
@@ -214,14 +215,15 @@ absl::StatusOr<int32_t> CudaDevice::ProbeOccupancy(int32_t cluster_size, int32_t
       health_->Check(ResidentClusters(traits_, cluster_size, blocks_per_sm, clusters),
                      "asking for the occupancy"));
   if (clusters > 0) return clusters;
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   absl::StrCat("no cluster of ", cluster_size, " blocks fits on cuda device ",
-                                info_.ordinal, " (", info_.name, ") at ", blocks_per_sm,
-                                " blocks per SM; use a smaller cluster_size"),
-                   {.reason = ErrorReason::kNoClusterFits,
-                    .field = "cluster_size",
-                    .value = absl::StrCat(cluster_size),
-                    .limit = absl::StrCat("at most ", traits_.max_cluster_size)});
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      absl::StrCat("no cluster of ", CountText(cluster_size, "block"), " fits on cuda device ",
+                   info_.ordinal, " (", info_.name, ") at ", CountText(blocks_per_sm, "block"),
+                   " per SM; use a smaller cluster_size"),
+      {.reason = ErrorReason::kNoClusterFits,
+       .field = "cluster_size",
+       .value = absl::StrCat(cluster_size),
+       .limit = absl::StrCat("at most ", traits_.max_cluster_size)});
 }
 
 }  // namespace winnow::cuda

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/backend/work_shape.h"
 #include "server/base/checked_math.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -57,7 +58,7 @@ absl::Status CheckExtent(absl::string_view field, int64_t rows, int64_t columns,
   }
   const int64_t room = (kMaxMatrixBytes / SizeOf(dtype) - columns) / std::max<int64_t>(1, rows - 1);
   return InvalidField(ErrorReason::kSizeOverflow, absl::StrCat(field, ".row_stride"), row_stride,
-                      absl::StrCat("at most ", room, " for ", rows, " rows"));
+                      absl::StrCat("at most ", room, " for ", CountText(rows, "row")));
 }
 
 absl::Status CheckAligned(absl::string_view field, const std::byte* data, DType dtype) {
@@ -65,7 +66,7 @@ absl::Status CheckAligned(absl::string_view field, const std::byte* data, DType 
   if (past == 0) return absl::OkStatus();
   const std::string limit = absl::StrCat("a multiple of ", SizeOf(dtype));
   return MakeError(absl::StatusCode::kInvalidArgument,
-                   absl::StrCat(field, " starts ", past, " bytes past ", limit,
+                   absl::StrCat(field, " starts ", CountText(past, "byte"), " past ", limit,
                                 "; align its offset to its element"),
                    {.reason = ErrorReason::kAlignmentInvalid,
                     .field = std::string(field),

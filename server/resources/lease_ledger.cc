@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/resources/random_id.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -111,13 +112,14 @@ absl::StatusOr<LeaseGrant> LeaseLedger::Open(const LeaseOptions& options,
                      {.reason = ErrorReason::kServerDraining});
   }
   if (static_cast<int64_t>(leases_.size()) >= options_.max_leases) {
-    return MakeError(absl::StatusCode::kResourceExhausted,
-                     absl::StrCat("the server has ", leases_.size(), " leases of at most ",
-                                  options_.max_leases, "; end one first"),
-                     {.reason = ErrorReason::kQuotaExceeded,
-                      .field = "leases of the server",
-                      .value = absl::StrCat(leases_.size()),
-                      .limit = absl::StrCat(options_.max_leases)});
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        absl::StrCat("the server has ", CountText(static_cast<int64_t>(leases_.size()), "lease"),
+                     " of at most ", options_.max_leases, "; end one first"),
+        {.reason = ErrorReason::kQuotaExceeded,
+         .field = "leases of the server",
+         .value = absl::StrCat(leases_.size()),
+         .limit = absl::StrCat(options_.max_leases)});
   }
   lease->device_place = named_place.has_value() ? *named_place : ChooseDevice(requests_in_flight);
   lease->number = next_number_++;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/zero_copy_stream.h"
 #include "grpcpp/support/slice.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 
 namespace winnow::server {
@@ -87,7 +88,7 @@ absl::Status ParseMessage(grpc::ByteBuffer& buffer, int64_t max_bytes,
   buffer.Clear();
   if (parsed) return absl::OkStatus();
   return MakeError(absl::StatusCode::kInvalidArgument,
-                   absl::StrCat("the ", bytes, " bytes of the request are no ",
+                   absl::StrCat("the ", CountText(bytes, "byte"), " of the request are no ",
                                 message.GetTypeName(), "; send one in the protobuf wire format"),
                    {.reason = ErrorReason::kMessageMalformed,
                     .value = absl::StrCat(bytes),

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -98,7 +99,7 @@ absl::Status CheckStrideRoom(int64_t row_stride, int64_t rows, DType dtype) {
       (std::numeric_limits<int64_t>::max() / 2) / SizeOf(dtype) / std::max<int64_t>(1, rows);
   if (row_stride <= room) return absl::OkStatus();
   return InvalidField(ErrorReason::kSizeOverflow, "row_stride", row_stride,
-                      absl::StrCat("at most ", room, " for ", rows, " rows"));
+                      absl::StrCat("at most ", room, " for ", CountText(rows, "row")));
 }
 
 absl::Status DecodeOrder(v1::SelectionOrder order, Order& decoded) {
@@ -168,10 +169,11 @@ absl::Status RequestScope::Inline(const v1::Tensor& tensor, TensorRef& matrix) {
           ? 0
           : ((matrix.rows - 1) * matrix.row_stride + matrix.columns) * SizeOf(matrix.dtype);
   if (sent != whole && sent != least) {
-    return InvalidField(ErrorReason::kDataSizeMismatch, "inline_data", sent,
-                        least == whole
-                            ? absl::StrCat(whole, " bytes for the declared shape")
-                            : absl::StrCat(least, " or ", whole, " bytes for the declared shape"));
+    return InvalidField(
+        ErrorReason::kDataSizeMismatch, "inline_data", sent,
+        least == whole
+            ? absl::StrCat(CountText(whole, "byte"), " for the declared shape")
+            : absl::StrCat(least, " or ", CountText(whole, "byte"), " for the declared shape"));
   }
   input_bytes_ += sent;
   if (input_bytes_ > limits_.max_inline_bytes) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/backend/strided_region.h"
 #include "server/rpc/request_scope.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -102,8 +103,9 @@ absl::Status RequestScope::StoredPages(const v1::PageTable& pages, int64_t rows,
       Vector("row_indices", WINNOW_OPTIONAL_FIELD(pages, row_indices), rows, decoded.rows));
   const PageTableShape& shape = table->shape();
   if (!decoded.rows.present() && shape.rows < rows) {
-    return InvalidField(ErrorReason::kShapeMismatch, "resource", shape.rows,
-                        absl::StrCat("tables of at least ", rows, " rows, without row_indices"));
+    return InvalidField(
+        ErrorReason::kShapeMismatch, "resource", shape.rows,
+        absl::StrCat("tables of at least ", CountText(rows, "row"), ", without row_indices"));
   }
   const std::shared_ptr<const PageTableImage> image = table->Current();
   decoded.table = {.source = TensorRef::Source::kDevice,

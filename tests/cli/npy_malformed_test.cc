@@ -124,7 +124,7 @@ std::vector<MalformedFile> BadShapes() {
       {"HugeWithoutData", file("(1000000, 1000000)"), "of the 4000000000000 bytes"},
       {"DataCut", NpyBytes("<f4", "(4,)", std::string(15, '\0')), "holds 15 of the 16 bytes"},
       {"NoData", NpyBytes("<f4", "(4,)", ""), "holds 0 of the 16 bytes"},
-      {"TrailingBytes", NpyBytes("<f4", "(1,)", "12345"), "1 bytes after the array"},
+      {"TrailingBytes", NpyBytes("<f4", "(1,)", "12345"), "1 byte after the array"},
       {"TwoArrays", NpyFloats({1}, {1}) + NpyFloats({1}, {1}), "bytes after the array"},
       {"DataForNoRows", NpyBytes("<f4", "(0, 4)", "1234"), "4 bytes after the array"},
   };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/testing/status_matchers.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/operations.h"
 
 namespace winnow {
@@ -47,6 +48,21 @@ TEST(FaultTest, EveryFaultNamesRowValueAndLimit) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(expected.message));
     EXPECT_EQ(GetErrorInfo(status)->row, 17);
   }
+}
+
+TEST(FaultTest, NumbersAgreeWithTheirNouns) {
+  const auto message = [](FaultKind kind, int64_t value, int64_t limit) {
+    return std::string(StatusFromFault(Fault(kind, 0, value, limit)).message());
+  };
+  EXPECT_THAT(message(FaultKind::kPageTableTooNarrow, 2, 1), HasSubstr("has 1 column"));
+  EXPECT_THAT(message(FaultKind::kPageTableTooNarrow, 2, 1),
+              ::testing::Not(HasSubstr("1 columns")));
+  EXPECT_THAT(message(FaultKind::kPageTableTooNarrow, 1, 0),
+              HasSubstr("needs 1 page but the page table has 0 columns"));
+  EXPECT_THAT(message(FaultKind::kKeysTooNarrow, 1, 0), HasSubstr("has 1 block but"));
+  EXPECT_THAT(message(FaultKind::kPageTableRowOutOfRange, 1, 1), HasSubstr("has 1 row"));
+  EXPECT_EQ(CountText(1, "row"), "1 row");
+  EXPECT_EQ(CountText(0, "row"), "0 rows");
 }
 
 TEST(FaultTest, AStalePlanIsAFailedPrecondition) {

@@ -69,7 +69,7 @@ TEST(TraceTest, WhatIsWrongIsNamedWithItsLine) {
       {R"({"t_us": 0, "op": "topk", "rows": 1, "k": 1, "columns": 9, "lengths": 10})",
        "lengths is 10"},
       {R"({"t_us": 0, "op": "topk", "rows": 2, "k": 1, "columns": 9, "lengths": [1]})",
-       "lengths has 1 numbers for 2 rows"},
+       "lengths has 1 number for 2 rows"},
       {R"({"t_us": 0, "op": "topk", "rows": 1, "k": 1, "columns": 9, "lengths": ["a"]})",
        "no whole number"},
       {R"({"t_us": 0, "op": "topk", "rows": 2, "k": 1, "columns": 9, "lengths": {"first": 9, "step": 1}})",
