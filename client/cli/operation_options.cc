@@ -12,10 +12,12 @@ namespace winnow::cli {
 
 void AddDTypeOption(CLI::App& command, std::string& dtype, absl::string_view why) {
   command
-      .add_option("--dtype", dtype,
-                  absl::StrCat("fp32, or bf16 (bits, saved as uint16); default ", dtype, why))
+      .add_option(
+          "--dtype", dtype,
+          absl::StrCat("fp32 (or float32), or bf16 (or bfloat16: bits, saved\nas uint16); default ",
+                       dtype, why))
       ->type_name("TYPE")
-      ->check(OneOf({"fp32", "bf16"}))
+      ->transform(OneOf({"fp32", "bf16"}, {{"float32", "fp32"}, {"bfloat16", "bf16"}}))
       ->group("Input");
 }
 

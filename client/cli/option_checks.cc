@@ -63,11 +63,16 @@ CLI::Validator NotEmpty() {
   });
 }
 
-CLI::Validator OneOf(std::vector<std::string> words) {
-  return Named("", [words = std::move(words)](std::string& text) -> std::string {
-    if (std::find(words.begin(), words.end(), text) != words.end()) return "";
-    return Refusal(text, absl::StrCat("one of ", absl::StrJoin(words, ", ")));
-  });
+CLI::Validator OneOf(std::vector<std::string> words, Synonyms synonyms) {
+  return Named(
+      "",
+      [words = std::move(words), synonyms = std::move(synonyms)](std::string& text) -> std::string {
+        for (const auto& [synonym, word] : synonyms) {
+          if (text == synonym) text = word;
+        }
+        if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+        return Refusal(text, absl::StrCat("one of ", absl::StrJoin(words, ", ")));
+      });
 }
 
 }  // namespace winnow::cli

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -24,8 +25,11 @@ CLI::Validator Seconds();
 // Any text but the empty one, as a variable of a script that is not set gives.
 CLI::Validator NotEmpty();
 
-// One of these words.
-CLI::Validator OneOf(std::vector<std::string> words);
+// Other words for some of them: {{"float32", "fp32"}}.
+using Synonyms = std::vector<std::pair<std::string, std::string>>;
+
+// One of these words, or another word for one, in whose place it is put.
+CLI::Validator OneOf(std::vector<std::string> words, Synonyms synonyms = {});
 
 }  // namespace winnow::cli
 

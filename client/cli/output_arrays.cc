@@ -1,6 +1,7 @@
 #include "client/cli/output_arrays.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/npy_header.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cli {
@@ -34,16 +36,28 @@ float FloatOfBfloat16(uint16_t bits) {
   return value;
 }
 
-std::string ValueText(const client::Matrix& matrix, int64_t row, int64_t column) {
+// A number; JSON has none for infinities and NaN, which are the words "inf", "-inf" and "nan".
+Json JsonOf(float value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Json ValueOf(const client::Matrix& matrix, int64_t row, int64_t column) {
   const size_t at = static_cast<size_t>(column);
   switch (matrix.dtype()) {
     case DType::kInt32:
-      return absl::StrCat(matrix.row<int32_t>(row)[at]);
+      return matrix.row<int32_t>(row)[at];
     case DType::kBfloat16:
-      return absl::StrFormat("%g", FloatOfBfloat16(matrix.row<uint16_t>(row)[at]));
+      return JsonOf(FloatOfBfloat16(matrix.row<uint16_t>(row)[at]));
     default:
-      return absl::StrFormat("%g", matrix.row<float>(row)[at]);
+      return JsonOf(matrix.row<float>(row)[at]);
   }
+}
+
+void AppendText(std::string* text, const Json& value) {
+  absl::StrAppend(text, value.is_number_float() ? absl::StrFormat("%g", value.get<double>())
+                        : value.is_string()     ? value.get<std::string>()
+                                                : value.dump());
 }
 
 }  // namespace
@@ -62,9 +76,10 @@ absl::Status OutputArray::Begin(int64_t rows) {
 
 absl::Status OutputArray::Append(const client::Matrix& matrix) {
   if (matrix.rows() > 0 && (matrix.dtype() != spec_.dtype || matrix.columns() != spec_.columns)) {
-    return absl::InternalError(absl::StrCat(
-        "the server gave ", spec_.name, " of ", matrix.columns(), " ", Name(matrix.dtype()),
-        " columns; expected were ", spec_.columns, " of ", Name(spec_.dtype)));
+    return absl::InternalError(
+        absl::StrCat("the server gave ", spec_.name, " of ",
+                     CountText(matrix.columns(), absl::StrCat(Name(matrix.dtype()), " column")),
+                     "; expected were ", spec_.columns, " of ", Name(spec_.dtype)));
   }
   appended_rows_ += matrix.rows();
   KeepHead(matrix);
@@ -74,17 +89,17 @@ absl::Status OutputArray::Append(const client::Matrix& matrix) {
 
 void OutputArray::KeepHead(const client::Matrix& matrix) {
   for (int64_t row = 0; row < matrix.rows() && head_.size() < kHeadRows; ++row) {
-    std::vector<std::string>& values = head_.emplace_back();
+    std::vector<Json>& values = head_.emplace_back();
     for (int64_t column = 0; column < std::min(spec_.columns, kHeadColumns); ++column) {
-      values.push_back(ValueText(matrix, row, column));
+      values.push_back(ValueOf(matrix, row, column));
     }
   }
 }
 
 absl::Status OutputArray::Commit() {
   if (appended_rows_ != rows_) {
-    return absl::InternalError(absl::StrCat("the server gave ", appended_rows_, " rows of ",
-                                            spec_.name, "; expected were ", rows_));
+    return absl::InternalError(absl::StrCat("the server gave ", CountText(appended_rows_, "row"),
+                                            " of ", spec_.name, "; expected were ", rows_));
   }
   return writer_.has_value() ? writer_->Commit() : absl::OkStatus();
 }
@@ -96,7 +111,7 @@ std::string OutputArray::Text() const {
   std::string text =
       absl::StrCat(spec_.name, ", ", kind, "; no file was asked for, it starts with\n");
   for (size_t row = 0; row < head_.size(); ++row) {
-    absl::StrAppend(&text, "  row ", row, ": ", absl::StrJoin(head_[row], " "),
+    absl::StrAppend(&text, "  row ", row, ": ", absl::StrJoin(head_[row], " ", AppendText),
                     spec_.columns > kHeadColumns ? " ...\n" : "\n");
   }
   if (rows_ > kHeadRows) absl::StrAppend(&text, "  ...\n");

@@ -57,7 +57,7 @@ class OutputArray {
   int64_t rows_ = 0;
   int64_t appended_rows_ = 0;
   std::optional<FileWriter> writer_;
-  std::vector<std::vector<std::string>> head_;  // first values of the first rows, as text
+  std::vector<std::vector<Json>> head_;  // first values of the first rows
 };
 
 // Those with a path; if none has one, those named in `shown`.

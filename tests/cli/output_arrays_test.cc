@@ -1,6 +1,8 @@
 #include "client/cli/output_arrays.h"
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,7 @@ TEST(OutputArrayTest, AnswerOfAnotherShapeIsNotWritten) {
   ASSERT_TRUE(output.Append(client::Matrix::OfInt32(1, 2, {1, 2})).ok());
   const absl::Status status = output.Commit();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("1 rows of indices; expected were 2"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1 row of indices; expected were 2"));
   EXPECT_FALSE(std::filesystem::exists(dir.File("i.npy")));
 }
 
@@ -51,7 +53,19 @@ TEST(OutputArrayTest, WithoutAPathTheFirstValuesAreKept) {
   ASSERT_TRUE(output.Append(client::Matrix::OfInt32(1, 2, {7, -1})).ok());
   ASSERT_TRUE(output.Commit().ok());
   EXPECT_THAT(output.Text(), HasSubstr("row 0: 7 -1\n"));
-  EXPECT_EQ(output.ToJson()["head"], Json::parse(R"([["7", "-1"]])"));
+  EXPECT_EQ(output.ToJson()["head"], Json::parse("[[7, -1]]"));
+}
+
+TEST(OutputArrayTest, ValuesAreNumbersInJsonAndWordsWhereJsonHasNone) {
+  OutputArray output({.name = "values", .dtype = DType::kFloat32, .columns = 4});
+  const float infinity = std::numeric_limits<float>::infinity();
+  ASSERT_TRUE(output.Begin(1).ok());
+  ASSERT_TRUE(
+      output.Append(client::Matrix::OfFloat32(1, 4, {0.5f, 16777217.0f, -infinity, std::nanf("")}))
+          .ok());
+  ASSERT_TRUE(output.Commit().ok());
+  EXPECT_EQ(output.ToJson()["head"], Json::parse(R"([[0.5, 16777216.0, "-inf", "nan"]])"));
+  EXPECT_THAT(output.Text(), HasSubstr("row 0: 0.5 1.67772e+07 -inf nan\n"));
 }
 
 TEST(OutputArrayTest, OnePathForTwoOutputsIsRefused) {

@@ -208,6 +208,29 @@ TEST(TopKCommandTest, WithoutOutputsTheFirstResultsAreShown) {
   EXPECT_THAT(result.out, HasSubstr("row 1: 0 1\n"));
 }
 
+TEST(TopKCommandTest, NumpysNamesOfTypesAreTaken) {
+  TempDir dir;
+  const std::string scores = dir.Write("s.npy", NpyFloats({5, 1, 9}, {1, 3}));
+  const std::string lengths = dir.Write("l.npy", NpyInts({3}, {1}));
+  const CommandResult result = RunOnServer(
+      {"topk", "--scores", scores, "--lengths", lengths, "--k=1", "--dtype=float32", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(ParseJson(result)["dtype"], "float32");
+  EXPECT_EQ(ParseJson(result)["outputs"]["indices"]["head"], nlohmann::json::parse("[[2]]"));
+  const CommandResult bits =
+      RunOnServer({"topk", "--scores", scores, "--lengths", lengths, "--k=1", "--dtype=bfloat16"});
+  EXPECT_THAT(bits.err, HasSubstr("bfloat16 bits (uint16) are expected"));
+}
+
+TEST(TopKCommandTest, OneOfAKindIsNamedInTheSingular) {
+  TempDir dir;
+  const std::string scores = dir.Write("s.npy", NpyFloats({5}, {1, 1}));
+  const std::string lengths = dir.Write("l.npy", NpyInts({1}, {1}));
+  const CommandResult result =
+      RunOnServer({"topk", "--scores", scores, "--lengths", lengths, "--k=1"});
+  EXPECT_THAT(result.out, HasSubstr("top 1 of 1 row of up to 1 float32 score\n"));
+}
+
 TEST(TopKCommandTest, FilesOfNoRowsGiveArraysOfNoRows) {
   TempDir dir;
   const std::string scores = dir.Write("s.npy", NpyFloats({}, {0, 8}));
