@@ -89,8 +89,8 @@ void ProbeLeases(const Session& session, Findings& findings) {
                  client::HasReason(shared, ErrorReason::kPermissionDenied)
                      ? "the folder must belong to this user or to root, and nobody else may write "
                        "to it: deploy/README.md, 'Shared memory'"
-                     : "the folder of the server's socket must be seen by both processes under one "
-                       "path, and its descriptor socket be open to this user");
+                     : "the folder of the server's socket must be seen by both processes, and its "
+                       "descriptor socket, of the same name with .fd, be open to this user");
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ absl::StatusOr<std::unique_ptr<ProbeLease>> ProbeLease::Open(const std::string& 
     return status.ok() ? absl::UnavailableError("the lease ended at once") : status;
   }
   lease->opened_ = event.opened();
+  lease->opened_.set_descriptor_socket_path(
+      client::DescriptorSocketPath(target, lease->opened_.descriptor_socket_path()));
   return lease;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "winnow/client/unique_descriptor.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -32,6 +33,11 @@ absl::Status Distrust(absl::string_view folder, absl::string_view why) {
                                 "; memory is not shared through it"),
                    {.reason = ErrorReason::kPermissionDenied, .field = "descriptor_socket_path"});
 }
+
+// What the server appends to the path of its socket.
+constexpr absl::string_view kDescriptorSuffix = ".fd";
+
+absl::string_view NameOf(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 absl::StatusCode CodeOf(ErrorReason reason) {
   switch (reason) {
@@ -93,6 +99,17 @@ absl::Status CheckSocketFolder(const std::string& path, uid_t user) {
   // Root's /run is writable by none but root; /tmp is by all, and whoever is first has the name.
   if ((status.st_mode & S_IWOTH) != 0) return Distrust(folder, "can be written by every user");
   return absl::OkStatus();
+}
+
+std::string DescriptorSocketPath(const std::string& target, const std::string& server_path) {
+  absl::string_view dialled = target;
+  if (!absl::ConsumePrefix(&dialled, "unix:")) return server_path;
+  absl::ConsumePrefix(&dialled, "//");  // unix:///absolute
+  const std::string beside = absl::StrCat(dialled, kDescriptorSuffix);
+  struct stat status = {};
+  const bool is_there = NameOf(beside) == NameOf(server_path) &&
+                        stat(beside.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  return is_there ? beside : server_path;
 }
 
 namespace {

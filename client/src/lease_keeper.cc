@@ -9,6 +9,7 @@
 #include "absl/synchronization/notification.h"
 #include "client/src/result_decoding.h"
 #include "client/src/rpc.h"
+#include "winnow/client/descriptor_passing.h"
 #include "winnow/client/error.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -50,9 +51,9 @@ v1::OpenLeaseRequest Encode(const LeaseOptions& options, const std::string& resu
   return request;
 }
 
-LeaseGrant Decode(const v1::LeaseOpened& opened) {
+LeaseGrant Decode(const v1::LeaseOpened& opened, const std::string& target) {
   return {.lease_id = opened.lease_id(),
-          .descriptor_socket_path = opened.descriptor_socket_path(),
+          .descriptor_socket_path = DescriptorSocketPath(target, opened.descriptor_socket_path()),
           .quota = {.max_bytes = opened.quota().max_bytes(),
                     .max_resources = opened.quota().max_resource_count(),
                     .max_inflight_requests = opened.quota().max_inflight_request_count()},
@@ -317,7 +318,7 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
       const bool odd = answered || status.ok();
       return odd ? absl::InternalError("the server's first event is no lease") : status;
     }
-    opened.grant = Decode(event.opened());
+    opened.grant = Decode(event.opened(), channel_.environment->target);
   }
   const absl::StatusOr<ServerIdentity> server = AskIdentity(timeout, stop);
   if (!server.ok()) {

@@ -108,7 +108,7 @@ TEST(DeepProbeTest, OfASocketInAFolderOfAllSaysWhoMayWriteThere) {
 }
 
 // As when two containers mount the folder of the socket under different paths.
-TEST(DeepProbeTest, OfASocketUnderAnotherPathNamesTheDescriptorSocket) {
+TEST(DeepProbeTest, OfASocketUnderAnotherPathAllIsWell) {
   TempFolder folder;
   ASSERT_EQ(mkdir(folder.Path("server").c_str(), 0700), 0);
   ServerProcess server({.socket_path = folder.Path("server/winnow.sock")});
@@ -117,11 +117,28 @@ TEST(DeepProbeTest, OfASocketUnderAnotherPathNamesTheDescriptorSocket) {
   const CommandResult result = RunWinnow(
       {"probe", "--deep", "--json", "--target", "unix:" + folder.Path("client/winnow.sock")});
   ASSERT_EQ(rename(folder.Path("client").c_str(), folder.Path("server").c_str()), 0);
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_EQ(Find(ParseJson(result), "shared memory").verdict, "ok");
+}
+
+// As when one socket, not the folder, is mounted: the descriptor socket is nowhere.
+TEST(DeepProbeTest, OfASocketUnderAnotherNameNamesTheDescriptorSocket) {
+  TempFolder folder;
+  ASSERT_EQ(mkdir(folder.Path("server").c_str(), 0700), 0);
+  ServerProcess server({.socket_path = folder.Path("server/winnow.sock")});
+  ASSERT_TRUE(server.running()) << server.log();
+  ASSERT_EQ(rename(folder.Path("server").c_str(), folder.Path("client").c_str()), 0);
+  const std::string other = folder.Path("client/other.sock");
+  EXPECT_EQ(symlink("winnow.sock", other.c_str()), 0);
+  const CommandResult result =
+      RunWinnow({"probe", "--deep", "--json", "--target", "unix:" + other});
+  EXPECT_EQ(unlink(other.c_str()), 0);
+  ASSERT_EQ(rename(folder.Path("client").c_str(), folder.Path("server").c_str()), 0);
   EXPECT_EQ(result.exit_code, 1);
   const Found shared = Find(ParseJson(result), "shared memory");
   EXPECT_EQ(shared.verdict, "not_ok");
   EXPECT_THAT(shared.said, HasSubstr("winnow.sock.fd"));
-  EXPECT_THAT(shared.said, HasSubstr("under one path"));
+  EXPECT_THAT(shared.said, HasSubstr("must be seen by both processes"));
 }
 
 }  // namespace

@@ -91,6 +91,30 @@ TEST_F(FolderTest, ASocketThatIsNotThereIsUnavailable) {
               FailsWith(ErrorReason::kNotInBuild, "descriptor_socket_path"));
 }
 
+// A socket file at `path`, on which nobody listens.
+void MakeSocket(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  const UniqueDescriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+}
+
+TEST_F(FolderTest, TheDescriptorSocketIsBesideTheOneThatWasDialled) {
+  const std::string there = "/run/winnow/w.sock.fd";
+  const std::string here = folder_ + "/w.sock";
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here, there), there) << "nothing is there";
+  MakeSocket(here + ".fd");
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here, there), here + ".fd");
+  EXPECT_EQ(DescriptorSocketPath("unix://" + here, there), here + ".fd");
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here, "/run/winnow/other.sock.fd"),
+            "/run/winnow/other.sock.fd")
+      << "of another listener";
+  EXPECT_EQ(DescriptorSocketPath("127.0.0.1:7070", there), there);
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here, ""), "") << "the server has none";
+}
+
 // Sends `bytes`, and a descriptor with them unless it is negative.
 void Send(int peer, const std::string& bytes, int descriptor) {
   iovec part = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -313,6 +314,23 @@ TEST_P(ClientLeaseTest, OptionsThatTheServerRefusesSayWhich) {
               FailsWith(ErrorReason::kValueOutOfRange, "resume_grace_duration"));
   EXPECT_THAT(client.OpenLease({.weight = 101}).status(),
               FailsWith(ErrorReason::kValueOutOfRange, "weight"));
+}
+
+TEST_P(ClientLeaseTest, MemoryIsSharedWhereTheSocketsFolderHasAnotherPath) {
+  // As a volume that two containers mount in different places.
+  const std::string path = server_.socket_path();
+  const std::string folder = path.substr(0, path.rfind('/'));
+  const std::string elsewhere = folder + ".elsewhere";
+  ASSERT_EQ(rename(folder.c_str(), elsewhere.c_str()), 0);
+  const std::string target = "unix:" + elsewhere + path.substr(path.rfind('/'));
+  absl::Status shared;
+  {
+    const auto lease = Client::Create({.target = target, .streaming = GetParam()})->OpenLease();
+    ASSERT_OK(lease);
+    shared = lease->ShareMemory(4096).status();
+  }
+  ASSERT_EQ(rename(elsewhere.c_str(), folder.c_str()), 0);
+  EXPECT_OK(shared);
 }
 
 TEST_P(ClientLeaseTest, ManyThreadsShareALease) {

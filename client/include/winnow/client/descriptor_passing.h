@@ -23,6 +23,13 @@ namespace winnow::client {
 // they make first). FailedPrecondition (PERMISSION_DENIED) says what is wrong.
 absl::Status CheckSocketFolder(const std::string& path, uid_t user);
 
+// Where this process finds the descriptor socket that the server calls `server_path`
+// (LeaseOpened.descriptor_socket_path). A container may have the folder of the server's sockets
+// under another path: the socket then lies beside the one that `target` ("unix:PATH") names, if
+// that has the name that it has for the server. `server_path` where nothing is there, and for other
+// targets.
+std::string DescriptorSocketPath(const std::string& target, const std::string& server_path);
+
 // Sends `descriptor` for `lease_id` and returns the import token. Blocks for at most `timeout`.
 // Unavailable when the socket does not answer; Unimplemented (NOT_IN_BUILD) when the server has
 // none (empty path); the server's refusal, with its reason, otherwise.
