@@ -82,9 +82,12 @@ absl::Status CallProgress::Explain(const absl::Status& error) const {
 }
 
 absl::Status CallProgress::TimeoutError() const {
-  std::string message =
-      absl::StrCat("the call to ", environment_.target, " took longer than its timeout of ",
-                   absl::FormatDuration(settings_.timeout));
+  const std::string timeout = absl::FormatDuration(settings_.timeout);
+  std::string message = environment_.stub->IsConnected()
+                            ? absl::StrCat("the call to ", environment_.target,
+                                           " took longer than its timeout of ", timeout)
+                            : absl::StrCat("no server answered at ", environment_.target,
+                                           " within the timeout of ", timeout);
   if (!last_transient_.ok()) {
     absl::StrAppend(&message, "; the attempt before failed: ", last_transient_.message());
   }

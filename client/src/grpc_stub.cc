@@ -149,7 +149,7 @@ class GrpcMessageStream final : public MessageStream {
 }  // namespace
 
 GrpcStub::GrpcStub(std::shared_ptr<grpc::Channel> channel, CompletionThread* completions)
-    : stub_(std::move(channel)), completions_(completions) {}
+    : channel_(std::move(channel)), stub_(channel_), completions_(completions) {}
 
 absl::Status GrpcStub::Call(const std::string& method, const AttemptOptions& options,
                             const MessageLite& request, MessageLite& response) {
@@ -186,6 +186,10 @@ void GrpcStub::AsyncCall(const std::string& method, const AttemptOptions& option
 std::unique_ptr<MessageStream> GrpcStub::OpenStream(const std::string& method,
                                                     const AttemptOptions& options) {
   return std::make_unique<GrpcMessageStream>(stub_, method, options);
+}
+
+bool GrpcStub::IsConnected() const {
+  return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
 }
 
 }  // namespace winnow::client

@@ -31,8 +31,10 @@ class GrpcStub final : public Stub {
                  absl::AnyInvocable<void(absl::Status) &&> done) override;
   std::unique_ptr<MessageStream> OpenStream(const std::string& method,
                                             const AttemptOptions& options) override;
+  bool IsConnected() const override;
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   grpc::TemplatedGenericStub<google::protobuf::MessageLite, Reply> stub_;
   CompletionThread* completions_;
 };

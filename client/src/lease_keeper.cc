@@ -107,7 +107,8 @@ absl::Status LeaseKeeper::Open(CallSettings settings, const std::stop_token& sto
     if (stop.stop_requested()) return absl::CancelledError("the caller cancelled the call");
     const absl::Duration remaining = progress.RemainingTime();
     if (remaining <= absl::ZeroDuration()) return progress.TimeoutError();
-    absl::StatusOr<OpenStream> opened = OpenOnce("", options_.device, remaining, stop);
+    absl::StatusOr<OpenStream> opened =
+        OpenOnce("", options_.device, remaining, stop, settings.wait_for_ready);
     if (opened.ok()) {
       Hold(*std::move(opened));
       break;
@@ -286,7 +287,8 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenAnew(const std::stop_to
 absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string& resume_lease_id,
                                                               std::optional<int32_t> device,
                                                               absl::Duration timeout,
-                                                              const std::stop_token& stop) {
+                                                              const std::stop_token& stop,
+                                                              bool wait_for_ready) {
   std::stop_source stream_stop;
   if (!Adopt(stream_stop)) return absl::CancelledError("the lease is closing");
   OpenStream opened;
@@ -303,8 +305,10 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
       }
       timer_gone.Notify();
     });
-    opened.stream = channel_.environment->stub->OpenStream(
-        kOpenLease, {.stop = stream_stop.get_token(), .metadata = &NoMetadata()});
+    opened.stream =
+        channel_.environment->stub->OpenStream(kOpenLease, {.stop = stream_stop.get_token(),
+                                                            .wait_for_ready = wait_for_ready,
+                                                            .metadata = &NoMetadata()});
     v1::OpenLeaseResponse event;
     if (opened.stream->Write(Encode(options_, resume_lease_id, device)))
       opened.stream->WritesDone();

@@ -71,7 +71,7 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
   absl::StatusOr<OpenStream> OpenAnew(const std::stop_token& stop);
   absl::StatusOr<OpenStream> OpenOnce(const std::string& resume_lease_id,
                                       std::optional<int32_t> device, absl::Duration timeout,
-                                      const std::stop_token& stop);
+                                      const std::stop_token& stop, bool wait_for_ready = false);
   absl::StatusOr<ServerIdentity> AskIdentity(absl::Duration timeout, const std::stop_token& stop);
   // Of the resumed lease: releases what nobody knows of, and finds out what lost replies did.
   absl::Status Reconcile(const LeaseGrant& grant);

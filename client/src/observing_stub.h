@@ -27,6 +27,7 @@ class ObservingStub final : public Stub {
   // Reported once, when it is finished.
   std::unique_ptr<MessageStream> OpenStream(const std::string& method,
                                             const AttemptOptions& options) override;
+  bool IsConnected() const override { return stub_->IsConnected(); }
 
  private:
   Stub* const stub_;

@@ -34,6 +34,7 @@ class StreamStub final : public Stub {
                  absl::AnyInvocable<void(absl::Status) &&> done) override;
   std::unique_ptr<MessageStream> OpenStream(const std::string& method,
                                             const AttemptOptions& options) override;
+  bool IsConnected() const override { return other_->IsConnected(); }
 
  private:
   std::shared_ptr<CommandStream> StreamFor(const std::string& lease_id, bool wait_for_ready);

@@ -65,6 +65,9 @@ class Stub {
   // Never null; one that cannot begin says so by its first Write or Read. The stub outlives it.
   virtual std::unique_ptr<MessageStream> OpenStream(const std::string& method,
                                                     const AttemptOptions& options) = 0;
+
+  // Whether there is a connection to a server now, so that a call that timed out has reached one.
+  virtual bool IsConnected() const { return true; }
 };
 
 }  // namespace winnow::client

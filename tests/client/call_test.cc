@@ -170,6 +170,14 @@ TEST_P(CallTest, ATimeoutTellsWhatFailedBefore) {
                              HasSubstr("the attempt before failed: the queue is full"))));
 }
 
+TEST_P(CallTest, ATimeoutWithoutAConnectionSaysThatNothingAnswered) {
+  call_.stub.connected = false;
+  call_.stub.script = {absl::DeadlineExceededError("Deadline Exceeded")};
+  EXPECT_THAT(call_.Run(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded,
+                       "no server answered at unix:/run/w.sock within the timeout of 10s"));
+}
+
 TEST_P(CallTest, ADeadlineThatTheServerExplainsKeepsItsReason) {
   const absl::Status expired =
       MakeError(absl::StatusCode::kDeadlineExceeded, "the deadline passed in the queue",

@@ -74,6 +74,9 @@ class FakeStub final : public Stub {
     std::abort();  // no test of unary calls opens one
   }
 
+  bool IsConnected() const override { return connected; }
+
+  bool connected = true;
   std::deque<absl::Status> script;
   std::string response_bytes;         // of the calls that succeed
   std::function<void()> during_call;  // before the answer

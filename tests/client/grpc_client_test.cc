@@ -13,6 +13,7 @@
 #include "tests/testing/random.h"
 #include "tests/testing/status_matchers.h"
 #include "winnow/client/client.h"
+#include "winnow/client/lease.h"
 
 namespace winnow::client {
 namespace {
@@ -95,6 +96,22 @@ TEST_F(GrpcClientTest, WaitForReadyFindsAServerThatStartsLater) {
   server_.Start();
   caller.join();
   EXPECT_OK(result);
+}
+
+TEST_F(GrpcClientTest, WaitingForAServerThatNeverComesSaysSoAndNamesIt) {
+  const auto nothing_answered =
+      StatusIs(absl::StatusCode::kDeadlineExceeded,
+               "no server answered at " + server_.target() + " within the timeout of 100ms");
+  const CallOptions waiting = {.timeout = absl::Milliseconds(100), .wait_for_ready = true};
+  for (const bool streaming : {false, true}) {
+    ClientOptions options = server_.client_options();
+    options.streaming = streaming;
+    const Client client = MakeClient(options);
+    EXPECT_THAT(client.TopK(request_, waiting), nothing_answered);
+    EXPECT_THAT(client.AsyncTopK(request_, waiting).Get(), nothing_answered);
+    EXPECT_THAT(client.GetServerInfo(waiting), nothing_answered);
+    EXPECT_THAT(client.OpenLease({}, waiting), nothing_answered);
+  }
 }
 
 TEST_F(GrpcClientTest, ARestartedServerIsFoundByRetries) {
