@@ -112,7 +112,8 @@ void AddLeasesCommand(CLI::App& root, Commands& commands) {
       "  winnow leases --json\n"
       "  winnow leases end 3 --message 'maintenance'\n"
       "Memory counts against the quota of a lease; a waiting lease has lost its client and ends\n"
-      "by itself when its grace is over.\n");
+      "by itself when its grace is over. Peers on a Unix socket are all \"unix:\", which is what\n"
+      "gRPC knows of them: clients tell themselves apart by the name they open a lease with.\n");
   CLI::App* end =
       command->add_subcommand("end", "End a lease: drop its queued work, free its memory");
   end->add_option("number", options->number, "The lease's number, as 'winnow leases' shows it")
