@@ -305,13 +305,13 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
       }
       timer_gone.Notify();
     });
-    opened.stream =
-        channel_.environment->stub->OpenStream(kOpenLease, {.stop = stream_stop.get_token(),
-                                                            .wait_for_ready = wait_for_ready,
-                                                            .metadata = &NoMetadata()});
+    const AttemptOptions options{.stop = stream_stop.get_token(),
+                                 .wait_for_ready = wait_for_ready,
+                                 .metadata = &NoMetadata()};
+    opened.stream = channel_.environment->stub->OpenStream(kOpenLease, options);
     v1::OpenLeaseResponse event;
-    if (opened.stream->Write(Encode(options_, resume_lease_id, device)))
-      opened.stream->WritesDone();
+    const auto open = Encode(options_, resume_lease_id, device);
+    if (opened.stream->Write(open)) opened.stream->WritesDone();
     const bool answered = opened.stream->Read(event);
     begun.request_stop();
     timer_gone.WaitForNotification();
@@ -325,10 +325,8 @@ absl::StatusOr<LeaseKeeper::OpenStream> LeaseKeeper::OpenOnce(const std::string&
     opened.grant = Decode(event.opened(), channel_.environment->target);
   }
   const absl::StatusOr<ServerIdentity> server = AskIdentity(timeout, stop);
-  if (!server.ok()) {
-    if (!opened.grant.resumed) Discard(opened.grant);
-    return server.status();
-  }
+  if (!server.ok() && !opened.grant.resumed) Discard(opened.grant);
+  WINNOW_RETURN_IF_ERROR(server.status());
   opened.server = *server;
   return opened;
 }

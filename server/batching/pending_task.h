@@ -44,7 +44,7 @@ struct LaunchPart {
 // One launch, from the choice of its tasks to its completion.
 struct PendingLaunch {
   TaskClass task_class = TaskClass::kInteractive;
-  bool gives_way = false;  // bulk work while interactive work comes
+  bool gives_way = false;    // bulk work while interactive work comes
   bool shares_turn = false;  // counts as one of the interactive launches that others wait for
   std::vector<LaunchPart> parts;
 };

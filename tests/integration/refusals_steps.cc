@@ -163,14 +163,16 @@ v1::ExecuteStreamRequest Command(int64_t id, const v1::TopKRequest& top_k) {
   return message;
 }
 
-// Takes the server some milliseconds: longer than the next message takes to arrive.
+// Takes the server tens of milliseconds, most of them to sort what it selected: longer than the
+// next message takes to arrive.
 v1::TopKRequest SlowTopK() {
   v1::TopKRequest request;
   constexpr int32_t kRows = 128, kColumns = 65536;
   *request.mutable_step()->mutable_scores() =
       FloatTensor(kRows, kColumns, std::vector<float>(kRows * kColumns, 1));
   *request.mutable_step()->mutable_lengths() = Int32Vector(std::vector<int32_t>(kRows, kColumns));
-  request.mutable_step()->set_k(1);
+  request.mutable_step()->set_k(2048);
+  request.mutable_step()->set_order(v1::SELECTION_ORDER_SCORE);
   WantInline(request.mutable_step()->mutable_indices());
   return request;
 }
