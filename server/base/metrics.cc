@@ -18,7 +18,7 @@ int ShardedSum::ShardOfThisThread() {
 
 int64_t ShardedSum::value() const {
   int64_t sum = 0;
-  for (const Shard& shard : shards_) sum += shard.value.load(std::memory_order_relaxed);
+  for (const Shard& shard : shards_) sum += shard.value.load(std::memory_order_acquire);
   return sum;
 }
 

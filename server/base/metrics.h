@@ -25,7 +25,7 @@ using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
 // A sum in parts, each of which some of the threads add to: one word would go from core to core
 // with every request. Thread safety: lock-free from several threads; a reader may miss what is
-// being added.
+// being added, and sees what the threads did before that whose additions it counts.
 class ShardedSum {
  public:
   static constexpr int kShards = 8;
@@ -33,7 +33,7 @@ class ShardedSum {
   static int ShardOfThisThread();
 
   void Add(int64_t amount) {
-    shards_[ShardOfThisThread()].value.fetch_add(amount, std::memory_order_relaxed);
+    shards_[ShardOfThisThread()].value.fetch_add(amount, std::memory_order_release);
   }
   int64_t value() const;
 

@@ -26,13 +26,17 @@ class RpcMeter {
   int64_t ok_count() const { return ok_count_->value(); }
   int64_t error_count() const { return error_count_.load(std::memory_order_relaxed); }
   const Histogram& durations() const { return *durations_; }
-  // Calls whose reply gRPC has not sent yet; of a stream, answers.
-  int64_t in_flight() const { return in_flight_.load(std::memory_order_acquire); }
+  // Calls whose reply gRPC has not sent yet; of a stream, answers. Never fewer than those that
+  // arrived before it was called: whoever is counted as gone is counted as arrived.
+  int64_t in_flight() const {
+    const int64_t gone = gone_.value();
+    return arrived_.value() - gone;
+  }
 
   // Events of a call: it arrived, its reply was handed to gRPC, gRPC has let go of it.
-  void OnArrival() { in_flight_.fetch_add(1, std::memory_order_relaxed); }
+  void OnArrival() { arrived_.Add(1); }
   void OnReply(const absl::Status& status, absl::Duration duration);
-  void OnGone() { in_flight_.fetch_sub(1, std::memory_order_release); }
+  void OnGone() { gone_.Add(1); }
 
  private:
   static constexpr int kCodes = 17;  // of gRPC, Ok included
@@ -45,7 +49,7 @@ class RpcMeter {
   std::atomic<int64_t> error_count_{0};
   std::array<std::atomic<Counter*>, kCodes> code_counts_{};  // made when a code is first seen
   Histogram* const durations_;
-  std::atomic<int64_t> in_flight_{0};
+  ShardedSum arrived_, gone_;
 };
 
 }  // namespace winnow::server
