@@ -14,6 +14,7 @@ build=${WINNOW_BUNDLE_BUILD:-build/gpu-bundle}
 programs=(
   tests/contract/contract_cuda_test
   tests/gpu/gpu_device_test
+  tests/gpu/gpu_few_rows_test
   tests/gpu/gpu_graph_capture_test
   tests/gpu/gpu_lost_device_test
   tests/gpu/gpu_two_streams_test

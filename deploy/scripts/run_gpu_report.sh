@@ -11,7 +11,8 @@
 #
 # Limits in seconds: WINNOW_REPORT_SECONDS (240) for a test, WINNOW_BENCH_SECONDS (120) for a group of
 # benchmarks. WINNOW_REPORT_SHARDS (8) processes share a contract suite, WINNOW_SANITIZE_SHARDS (4) that
-# of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact.
+# of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact;
+# WINNOW_SANITIZE_FEW=1 has all tools run on the few rows that racecheck of clusters runs on.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 parts=tests,contract,routes,sanitize,bench,torch
@@ -78,9 +79,11 @@ run_shards() {
 }
 
 # sanitize_one TOOL ROUTE SHARD: one shard of the reduced contract suite under one tool; ROUTE `any`
-# leaves the choice to the policy and runs every test, another one runs those of the top-k.
+# leaves the choice to the policy and runs every test, another one runs those of the top-k. Clusters
+# are too slow under racecheck: for them it runs every kernel on a few rows.
 sanitize_one() {
   local tool=$1 route=$2 shard=$3 status=0 options filter=${WINNOW_SANITIZE_FILTER:-*}
+  local program=contract_cuda_test
   options=(--tool "$tool" --error-exitcode 9 --print-limit 20)
   # A test asks for more memory than there is: the refusal is no error.
   if [ "$tool" = memcheck ]; then options+=(--report-api-errors no); fi
@@ -89,8 +92,12 @@ sanitize_one() {
     filter='*EveryPattern*Rows*:*Winners*:*Nan*:*Sampling*:*SortedRows*:*Zeros*:*MixedLengths*:*EveryThreshold*'
     filter+=':*EveryBoundaryLengthIsRightInOneLaunch*:*EveryCombination*:*Bfloat16TakesEveryOption*:*MixedRequests*'
   fi
+  if [ "$tool $route" = "racecheck cluster" ] || [ "${WINNOW_SANITIZE_FEW:-0}" = 1 ]; then
+    program=gpu_few_rows_test
+    filter='*'
+  fi
   GTEST_TOTAL_SHARDS=$sanitizer_shards GTEST_SHARD_INDEX=$shard WINNOW_CONTRACT_SCALE=small \
-    timeout "$limit" compute-sanitizer "${options[@]}" "$here/contract_cuda_test" \
+    timeout "$limit" compute-sanitizer "${options[@]}" "$here/$program" \
     --gtest_filter="$filter" >"$logs/$tool.$route.$shard.log" 2>&1 || status=$?
   echo "$status" >"$logs/$tool.$route.$shard.status"
 }
@@ -141,7 +148,7 @@ note ""
 note "| test | result | time | detail |"
 note "| --- | --- | --- | --- |"
 if wants tests; then
-  for test in device two_streams graph_capture lost_device; do
+  for test in device few_rows two_streams graph_capture lost_device; do
     run_one "gpu_${test}_test" "$here/gpu_${test}_test"
   done
 fi
