@@ -202,7 +202,7 @@ void ExecuteStream::OnDone(const std::shared_ptr<Command>& command, Task& task) 
   absl::Status status = task.work.status;
   if (command->resources != nullptr) {
     status.Update(command->resources->Intact());
-    command->resources->EndWrites();
+    command->resources->LetGo();
   }
   auto* answer =
       google::protobuf::Arena::CreateMessage<v1::ExecuteStreamResponse>(&command->memory.arena());

@@ -61,9 +61,12 @@ absl::Status RequestResources::ClaimWrite(absl::string_view field, Buffer& buffe
   return absl::OkStatus();
 }
 
-void RequestResources::EndWrites() {
+void RequestResources::LetGo() {
   for (Buffer* buffer : claimed_) buffer->write_claims().Release(this);
   claimed_.clear();
+  buffers_.clear();
+  held_.clear();
+  use_.inflight = QuotaHold();
 }
 
 absl::Status RequestResources::Intact() const {

@@ -24,14 +24,14 @@ namespace winnow::server {
 // Connections without a lease are flows of their own; their numbers never meet those of leases.
 inline constexpr int64_t kFirstConnectionFlow = int64_t{1} << 62;
 
-// Not thread-safe while it is filled; but for EndWrites constant afterwards.
+// Not thread-safe while it is filled; but for LetGo constant afterwards.
 class RequestResources {
  public:
   // LEASE_NOT_FOUND, LEASE_ENDED, or QUOTA_EXCEEDED for the lease's requests in flight. `ledger`
   // outlives it.
   static absl::StatusOr<std::shared_ptr<RequestResources>> Open(LeaseLedger& ledger,
                                                                 absl::string_view lease_id);
-  ~RequestResources() { EndWrites(); }
+  ~RequestResources() { LetGo(); }
   RequestResources(const RequestResources&) = delete;
   RequestResources& operator=(const RequestResources&) = delete;
 
@@ -45,8 +45,10 @@ class RequestResources {
   // The request will write that region of `buffer`, one that FindBuffer gave. FailedPrecondition
   // (RESOURCE_BUSY) when another request in flight writes into it.
   absl::Status ClaimWrite(absl::string_view field, Buffer& buffer, const StridedRegion& region);
-  // Before the request is answered: then its client may have another one write there.
-  void EndWrites();
+  // Before the request is answered: then its client may have another one write there, has its place
+  // among the lease's requests in flight, and finds free what it releases. Ends what Find* and Hold
+  // promised; what the lease is called and where it lives can still be asked.
+  void LetGo();
 
   // Keeps `owner` until the request is done.
   void Hold(std::shared_ptr<const void> owner) { held_.push_back(std::move(owner)); }

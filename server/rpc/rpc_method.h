@@ -187,7 +187,7 @@ class QueuedMethod final : public RpcMethod {
                   resources = std::move(resources)](std::unique_ptr<Task> done) {
       if (resources != nullptr) {
         done->work.status.Update(resources->Intact());
-        resources->EndWrites();
+        resources->LetGo();
       }
       Reply(call, done->work, memory->arena());
     };

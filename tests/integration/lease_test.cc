@@ -243,6 +243,28 @@ TEST_F(LeaseTest, QuotasNameWhatIsUsedUp) {
   EXPECT_THAT(session->Allocate(1, buffer), Fails(v1::ERROR_REASON_QUOTA_EXCEEDED));
 }
 
+TEST_F(LeaseTest, WhatARequestUsedIsFreeOnceItsAnswerIsThere) {
+  const auto session = Open();
+  for (int turn = 0; turn < 200; ++turn) {
+    // More than half of the quota, for too many rows to run on the thread that answers.
+    constexpr int32_t kRows = 64;
+    v1::ResourceId buffer;
+    const grpc::Status allocated = session->Allocate(int64_t{5} << 20, buffer);
+    ASSERT_TRUE(allocated.ok()) << turn << ": " << allocated.error_message();
+    v1::TopKRequest request = TopKOf(*session, buffer);
+    *request.mutable_step()->mutable_scores() =
+        BufferTensor(v1::DATA_TYPE_FLOAT32, kRows, 4, buffer);
+    *request.mutable_step()->mutable_lengths() = Int32Vector(std::vector<int32_t>(kRows, 4));
+    v1::TopKResponse response;
+    ASSERT_TRUE(session->indexer().TopK(Patient().get(), request, &response).ok());
+    v1::ReleaseBufferRequest release;
+    release.set_lease_id(session->id());
+    *release.mutable_buffer() = buffer;
+    v1::ReleaseBufferResponse released;
+    ASSERT_TRUE(session->memory().ReleaseBuffer(Patient().get(), release, &released).ok());
+  }
+}
+
 TEST_F(LeaseTest, SharedMemoryIsReadInPlace) {
   const auto session = Open();
   server::UniqueFd memory(memfd_create("scores", MFD_CLOEXEC));
