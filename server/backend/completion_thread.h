@@ -1,5 +1,6 @@
-// A thread that finds out when launches are done and hands them on. A backend has several, because
-// handing on means replying, and the ends of other launches must not wait for that. Next:
+// A thread that finds out when launches are done and hands them on. A backend on a GPU has one:
+// with several each launch carried fewer requests. Handing on may mean replying; for many requests
+// that is left to a slot, so that the ends of other launches do not wait for it. Next:
 // device_backend.h, whose launches these are.
 
 #ifndef WINNOW_SERVER_BACKEND_COMPLETION_THREAD_H_

@@ -1,7 +1,7 @@
 // The backend over winnow::Device. On a device that works in host memory, whose calls do their work
 // before they return, each launch slot is a thread that runs a batch and calls back. On a GPU the
-// thread that calls Launch enqueues, and completion threads watch the launches and call back; the
-// slots' threads take what may have to wait, and the callbacks of many requests.
+// thread that calls Launch enqueues, and one completion thread watches the launches and calls back;
+// the slots' threads take what may have to wait, and the callbacks of many requests.
 
 #ifndef WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_
 #define WINNOW_SERVER_BACKEND_DEVICE_BACKEND_H_

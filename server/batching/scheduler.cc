@@ -27,8 +27,8 @@ int64_t LaunchRows(const WorkItem& item) {
 // microseconds at best and selects from them in about a hundred, some hundred times faster than a
 // CPU, and copies one launch's inputs while it works on another.
 // On a GPU one interactive launch is in flight. A second one behind it would begin sooner by the
-// time of enqueueing it, and carry a fifth of the requests: 64 clients get two thirds of the
-// answers then.
+// time of enqueueing it, but each carries half of the requests then, and 64 clients get an eighth
+// fewer answers.
 void ChooseLaunchBounds(const BackendInfo& backend, SchedulerOptions& options) {
   const DeviceInfo& device = backend.device;
   const auto choose = [](auto& option, auto otherwise) {
