@@ -84,6 +84,9 @@ void WriteBufferStream::Finish(const absl::Status& status) {
   grpc::ByteBuffer reply;
   absl::Status outcome = status;
   if (outcome.ok()) outcome = SerializeMessage(response, reply);
+  // Before the answer, whose reader may release the buffer or make the lease's next request.
+  buffer_ = nullptr;
+  resources_ = nullptr;
   Start([&] {
     if (outcome.ok()) {
       reader_.Finish(reply, grpc::Status::OK, &finished_);
@@ -100,10 +103,7 @@ void ReadBufferStream::AskForCall() {
 
 void ReadBufferStream::OnArrived() {
   PostStream<ReadBufferStream>(service_, queue_, environment_);
-  if (absl::Status status = Begin(); !status.ok()) {
-    Start([&] { writer_.Finish(ToGrpcStatus(status), &finished_); });
-    return;
-  }
+  if (absl::Status status = Begin(); !status.ok()) return Finish(status);
   Advance();
 }
 
@@ -125,6 +125,13 @@ void ReadBufferStream::Advance() {
   // Memory that was truncated while it was read gave zeros: say so at the end.
   const absl::Status status = next_ < end_ ? SendChunk() : buffer_->Intact();
   if (status.ok() && sending_) return;
+  Finish(status);
+}
+
+void ReadBufferStream::Finish(const absl::Status& status) {
+  // As for WriteBufferStream.
+  buffer_ = nullptr;
+  resources_ = nullptr;
   Start([&] { writer_.Finish(ToGrpcStatus(status), &finished_); });
 }
 

@@ -61,6 +61,7 @@ class ReadBufferStream final : public StreamCall {
   absl::Status Begin();
   absl::Status SendChunk();
   void Advance();
+  void Finish(const absl::Status& status);
 
   RawMemoryService& service_;
   grpc::ByteBuffer request_;

@@ -265,6 +265,48 @@ TEST_F(LeaseTest, WhatARequestUsedIsFreeOnceItsAnswerIsThere) {
   }
 }
 
+// The same of bytes written and read: several connections, whose requests other threads serve, so
+// that the next request does not queue behind the end of the stream.
+TEST(LeaseStreamsTest, WhatAStreamOfBytesUsedIsFreeOnceItsAnswerIsThere) {
+  ServerProcess server({.flags = {"--queues=4", "--max-lease-requests=1"}});
+  ASSERT_TRUE(server.running()) << server.log();
+  const LeaseSession session(server.Connect(server.unix_target()), {});
+  ASSERT_TRUE(session.opened());
+  std::vector<std::unique_ptr<v1::MemoryService::Stub>> connections;
+  for (int i = 0; i < 4; ++i) {
+    connections.push_back(v1::MemoryService::NewStub(server.Connect(server.unix_target())));
+  }
+  v1::AllocateBufferRequest allocate;
+  allocate.set_lease_id(session.id());
+  allocate.set_size_bytes(4096);
+  v1::AllocateBufferResponse allocated;
+  ASSERT_TRUE(connections[0]->AllocateBuffer(Patient().get(), allocate, &allocated).ok());
+  v1::WriteBufferRequest chunk;
+  chunk.set_lease_id(session.id());
+  *chunk.mutable_buffer() = allocated.buffer();
+  chunk.set_data("bytes");
+  v1::ReadBufferRequest read;
+  read.set_lease_id(session.id());
+  *read.mutable_buffer() = allocated.buffer();
+  for (int turn = 0; turn < 2000; ++turn) {
+    v1::MemoryService::Stub& connection = *connections[turn % connections.size()];
+    const auto context = Patient();
+    grpc::Status status;
+    if (turn / 4 % 2 == 0) {
+      v1::WriteBufferResponse response;
+      const auto writer = connection.WriteBuffer(context.get(), &response);
+      writer->WriteLast(chunk, {});
+      status = writer->Finish();
+    } else {
+      const auto reader = connection.ReadBuffer(context.get(), read);
+      v1::ReadBufferResponse response;
+      while (reader->Read(&response)) continue;
+      status = reader->Finish();
+    }
+    ASSERT_TRUE(status.ok()) << turn << ": " << status.error_message();
+  }
+}
+
 TEST_F(LeaseTest, SharedMemoryIsReadInPlace) {
   const auto session = Open();
   server::UniqueFd memory(memfd_create("scores", MFD_CLOEXEC));
