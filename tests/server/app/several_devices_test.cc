@@ -230,21 +230,36 @@ TEST_F(SeveralDevicesTest, ABusyDeviceDoesNotHoldUpTheWorkOfAnother) {
   EXPECT_TRUE(waiting.get().ok());
 }
 
-TEST_F(SeveralDevicesTest, EndingALeaseLeavesTheWorkOfTheOtherDeviceAlone) {
-  StartFakes({"0", "1"});
-  auto ended = Open(0);
-  const auto other = Open(1);
+TEST_F(SeveralDevicesTest, EndingALeaseDropsWhatWaitsOnItsDeviceAndLeavesTheOtherAlone) {
+  StartFakes({"0", "1"}, /*launch_slots=*/1);
+  const auto other = Open(0), ended = Open(1);
   auto running = SendTopK(other->id());
+  fakes_[0]->AwaitLaunches(1);
+  OpenStream stream(channel_, ended->id());
+  stream.Send(1);
   fakes_[1]->AwaitLaunches(1);
+  stream.Send(2);
+  // Refused at once: its answer says that the command before it waits by now.
+  v1::ExecuteStreamRequest empty;
+  empty.set_message_id(3);
+  empty.mutable_execute()->add_steps()->mutable_top_k();
+  stream.stream->Write(empty);
+  EXPECT_EQ(stream.Read().message_id(), 3);
   grpc::ClientContext context;
   Wait30Seconds(context);
   v1::CloseLeaseRequest request;
   request.set_lease_id(ended->id());
   v1::CloseLeaseResponse response;
   EXPECT_TRUE(v1::LeaseService::NewStub(channel_)->CloseLease(&context, request, &response).ok());
+  const v1::ExecuteStreamResponse dropped = stream.Read();
+  EXPECT_EQ(dropped.message_id(), 2);
+  EXPECT_TRUE(dropped.has_error());
   EXPECT_EQ(SendTopK(ended->id()).get().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   fakes_[1]->CompleteOldest();
+  EXPECT_EQ(stream.Read().message_id(), 1);
+  fakes_[0]->CompleteOldest();
   EXPECT_TRUE(running.get().ok());
+  EXPECT_THAT(LaunchesOfEach(), ElementsAre(1, 1));
 }
 
 TEST_F(SeveralDevicesTest, ADrainWaitsForTheWorkOfAllDevices) {
