@@ -1,13 +1,16 @@
 // Round trips of the smallest TopK against a bare gRPC echo of the same API style, messages and
-// transport, measured in turns in one run. Prints CSV: latencies, what Winnow adds to the median
-// (own_cost), calls a second, and their ratio to the echo's.
+// transport, measured in turns. Prints CSV: latencies, and calls a second with so many in flight.
+// rpc_rounds.py makes a table of it.
 //
 // winnow-server looks for its next event for a moment before it sleeps, which hides some of its own
 // cost; and it turns the search for deadlocks off that distributions build into abseil. So there
 // are two echoes: "echo" is as gRPC is by itself, and "polling_echo" is set up as winnow-server is.
-// own_cost and ratio are against the latter.
 //
-//   rpc_bench --server=PATH/winnow-server [--calls=20000] [--transport=unix|tcp]
+// A round starts all servers anew. Where the scheduler places the threads of a server and its
+// client lasts for much of a round and moves the median of any of them by up to 70 us: several
+// rounds tell the servers apart, one does not.
+//
+//   rpc_bench --server=PATH/winnow-server [--rounds=1] [--calls=20000] [--transport=unix|tcp]
 //             [--style=unary|stream] [--in-flight=1|16|64] [--only=echo|polling_echo|winnow]
 //
 // Excluded: connecting and the first thousand calls to each server. All servers are processes of
@@ -35,6 +38,7 @@ namespace {
 
 struct Options {
   std::string server;
+  int rounds = 1;
   int calls = 20'000;
   std::vector<std::string> transports = {"unix", "tcp"};
   std::vector<std::string> styles = {"unary", "stream"};
@@ -44,7 +48,7 @@ struct Options {
 
 // The servers in the order of their turns.
 constexpr const char* kServers[] = {"echo", "polling_echo", "winnow"};
-constexpr int kServerCount = 3, kPollingEcho = 1, kWinnow = 2;
+constexpr int kServerCount = 3;
 using Targets = std::array<std::string, kServerCount>;
 using Callers = std::array<std::unique_ptr<Caller>, kServerCount>;
 
@@ -72,11 +76,9 @@ void MeasureLatency(const char* label, const Callers& callers, int calls) {
     for (int i = 0; i < kServerCount; ++i) callers[i]->Latencies(calls / kRounds, micros[i]);
   }
   for (int i = 0; i < kServerCount; ++i) {
-    std::printf("latency,%s,%s,1,%.1f,%.1f,,\n", label, kServers[i], QuantileOf(micros[i], 0.5),
+    std::printf("%s,%s,1,latency,%.1f,%.1f,\n", label, kServers[i], QuantileOf(micros[i], 0.5),
                 QuantileOf(micros[i], 0.99));
   }
-  std::printf("own_cost,%s,winnow,1,%.1f,,,\n", label,
-              QuantileOf(micros[kWinnow], 0.5) - QuantileOf(micros[kPollingEcho], 0.5));
 }
 
 void MeasureRate(const char* label, const Callers& callers, int in_flight, int calls) {
@@ -87,25 +89,24 @@ void MeasureRate(const char* label, const Callers& callers, int in_flight, int c
       rates[i].push_back(callers[i]->Rate(calls / 4, in_flight));
     }
   }
-  const double echo = QuantileOf(rates[kPollingEcho], 0.5);
   for (int i = 0; i < kServerCount; ++i) {
-    const double rate = QuantileOf(rates[i], 0.5);
-    std::printf("rate,%s,%s,%d,,,%.0f,%.2f\n", label, kServers[i], in_flight, rate, rate / echo);
+    std::printf("%s,%s,%d,rate,,,%.0f\n", label, kServers[i], in_flight, QuantileOf(rates[i], 0.5));
   }
 }
 
-void Measure(const Options& options, const Targets& targets, const std::string& transport) {
+void Measure(const Options& options, const Targets& targets, int round,
+             const std::string& transport) {
   for (const std::string& style : options.styles) {
     Callers callers;
     for (int i = 0; i < kServerCount; ++i) callers[i] = MakeCaller(style, targets[i]);
-    const std::string label = transport + "," + style;
+    const std::string label = std::to_string(round) + "," + transport + "," + style;
     if (options.only.empty()) MeasureLatency(label.c_str(), callers, options.calls);
     for (const int in_flight : options.in_flight) {
       if (options.only.empty()) MeasureRate(label.c_str(), callers, in_flight, options.calls);
     }
     for (int i = 0; i < kServerCount; ++i) {
       if (options.only != kServers[i]) continue;
-      std::printf("rate,%s,%s,%d,,,%.0f,\n", label.c_str(), kServers[i], options.in_flight[0],
+      std::printf("%s,%s,%d,rate,,,%.0f\n", label.c_str(), kServers[i], options.in_flight[0],
                   callers[i]->Rate(options.calls, options.in_flight[0]));
     }
     std::fflush(stdout);
@@ -118,6 +119,8 @@ bool ParseOption(const std::string& argument, Options& options) {
   const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
   if (name == "--server")
     options.server = value;
+  else if (name == "--rounds")
+    options.rounds = std::atoi(value.c_str());
   else if (name == "--calls")
     options.calls = std::atoi(value.c_str());
   else if (name == "--transport")
@@ -133,9 +136,9 @@ bool ParseOption(const std::string& argument, Options& options) {
   return true;
 }
 
-int Run(const Options& options, const char* self) {
+bool RunRound(const Options& options, const char* self, int round) {
   char folder[] = "/tmp/winnow_rpc_bench.XXXXXX";
-  if (mkdtemp(folder) == nullptr) return 1;
+  if (mkdtemp(folder) == nullptr) return false;
   Targets sockets, ports;
   for (int i = 0; i < kServerCount; ++i) {
     sockets[i] = std::string("unix:") + folder + "/" + kServers[i];
@@ -146,16 +149,23 @@ int Run(const Options& options, const char* self) {
     BenchProcess polling_echo({self, "--serve-polling-echo", sockets[1], ports[1]});
     BenchProcess winnow({options.server, "--backend=cpu", "--log-level=error",
                          "--listen=" + sockets[2], "--listen=" + ports[2]});
-    std::printf("kind,transport,style,server,in_flight,p50_us,p99_us,calls_per_second,ratio\n");
     for (const std::string& transport : options.transports) {
-      if (transport == "unix") Measure(options, sockets, transport);
-      if (transport == "tcp") Measure(options, ports, transport);
+      if (transport == "unix") Measure(options, sockets, round, transport);
+      if (transport == "tcp") Measure(options, ports, round, transport);
     }
   }
   for (const char* name : {"/echo", "/polling_echo", "/winnow", "/winnow.lock", "/winnow.fd"}) {
     unlink((std::string(folder) + name).c_str());
   }
   rmdir(folder);
+  return true;
+}
+
+int Run(const Options& options, const char* self) {
+  std::printf("round,transport,style,server,in_flight,kind,p50_us,p99_us,calls_per_second\n");
+  for (int round = 1; round <= options.rounds; ++round) {
+    if (!RunRound(options, self, round)) return 1;
+  }
   return 0;
 }
 
@@ -168,11 +178,11 @@ int Main(int argc, char** argv) {
   Options options;
   bool usable = true;
   for (int i = 1; i < argc; ++i) usable = ParseOption(argv[i], options) && usable;
-  if (!usable || options.server.empty() || options.calls < 1000) {
+  if (!usable || options.server.empty() || options.calls < 1000 || options.rounds < 1) {
     std::fprintf(stderr,
-                 "usage: rpc_bench --server=PATH/winnow-server [--calls=20000]\n"
-                 "                 [--transport=unix|tcp] [--style=unary|stream] [--in-flight=N]\n"
-                 "                 [--only=echo|polling_echo|winnow]\n");
+                 "usage: rpc_bench --server=PATH/winnow-server [--rounds=1]\n"
+                 "                 [--calls=20000] [--transport=unix|tcp] [--style=unary|stream]\n"
+                 "                 [--in-flight=N] [--only=echo|polling_echo|winnow]\n");
     return 2;
   }
   return Run(options, argv[0]);
