@@ -1,6 +1,7 @@
 // Finding and opening a GPU: what it is, what fits on it, and what is said about it.
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 
 #include <string>
 #include <utility>
@@ -81,6 +82,18 @@ DeviceInfo MakeInfo(const DeviceTraits& traits, const cudaDeviceProp& properties
   return info;
 }
 
+// Why the driver's library is of no use. It may be there and need a library that is not, as in an
+// image with too little of the C library.
+std::string WhyNoDriver() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) {
+    const char* const why = dlerror();
+    return why == nullptr ? "libcuda.so.1 cannot be loaded" : why;
+  }
+  dlclose(driver);
+  return "libcuda.so.1 is there and does not answer";
+}
+
 // CUDA has one error for a driver that is missing and one that is too old.
 absl::Status NoDriver(int32_t ordinal) {
   cudaGetLastError();
@@ -93,9 +106,8 @@ absl::Status NoDriver(int32_t ordinal) {
   };
   if (driver == 0) {
     return Unavailable(
-        absl::StrCat("no NVIDIA driver found for cuda device ", ordinal,
-                     " (libcuda.so.1 is missing); install the driver, and start a container with "
-                     "access to the GPU"));
+        absl::StrCat("no NVIDIA driver found for cuda device ", ordinal, " (", WhyNoDriver(),
+                     "); install the driver, and start a container with access to the GPU"));
   }
   return Unavailable(absl::StrCat("the NVIDIA driver is for CUDA ", name(driver),
                                   ", this build for ", name(runtime), "; update the driver"));

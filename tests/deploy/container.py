@@ -39,6 +39,20 @@ def build(folder):
           'the image has a health check')
 
 
+def driver_loads(folder):
+    """What the host mounts as a GPU's driver finds its parts of the C library in the image."""
+    driver = folder / 'driver/libcuda.so.1'
+    driver.parent.mkdir()
+    needed = [f'-l:{library}' for library in ('libdl.so.2', 'libpthread.so.0', 'librt.so.1', 'libm.so.6')]
+    code, output = run('gcc', '-shared', '-x', 'c', '/dev/null', '-o', driver, '-Wl,--no-as-needed', *needed)
+    check(code == 0, output)
+    loader = next((folder / 'build/image').glob('usr/lib*/**/ld-linux-*.so.*'))
+    code, output = run(*PODMAN, 'run', '--rm', *LIMITS, '-v', f'{driver.parent}:/driver', '--entrypoint',
+                       f'/{loader.relative_to(folder / "build/image")}', IMAGE, '--list', '/driver/libcuda.so.1')
+    check(code == 0 and 'librt.so.1 =>' in output and 'not found' not in output,
+          'the libraries that a driver needs are in the image: ' + output)
+
+
 def inside(name, *command):
     return run(*PODMAN, 'exec', name, *command)
 
@@ -91,6 +105,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix='winnow-container.'))
     try:
         build(folder)
+        driver_loads(folder)
         serve(folder)
     finally:
         subprocess.run([*PODMAN, 'rmi', '-f', IMAGE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)

@@ -70,8 +70,8 @@ TEST(CudaStatusTest, WithoutADriverTheMessageSaysWhatToDo) {
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
     GTEST_SKIP() << "a driver is here";
   EXPECT_THAT(std::string(OpenCudaDevice({.ordinal = 0}).status().message()),
-              HasSubstr("no NVIDIA driver found for cuda device 0 (libcuda.so.1 is missing); "
-                        "install the driver"));
+              HasSubstr("no NVIDIA driver found for cuda device 0 (libcuda.so.1: cannot open shared "
+                        "object file: No such file or directory); install the driver"));
 }
 
 }  // namespace
