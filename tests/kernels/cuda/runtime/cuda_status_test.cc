@@ -69,9 +69,10 @@ TEST(CudaStatusTest, WithoutADriverTheMessageSaysWhatToDo) {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
     GTEST_SKIP() << "a driver is here";
-  EXPECT_THAT(std::string(OpenCudaDevice({.ordinal = 0}).status().message()),
-              HasSubstr("no NVIDIA driver found for cuda device 0 (libcuda.so.1: cannot open shared "
-                        "object file: No such file or directory); install the driver"));
+  EXPECT_THAT(
+      std::string(OpenCudaDevice({.ordinal = 0}).status().message()),
+      HasSubstr("no NVIDIA driver found for cuda device 0 (libcuda.so.1: cannot open shared "
+                "object file: No such file or directory); install the driver"));
 }
 
 }  // namespace
