@@ -63,7 +63,11 @@ class LaunchExecutor {
     int64_t workspace_bytes = 0;
     bool mapped = false;  // the device reads and writes the pinned mirror itself
     bool waits = false;   // for a word that another process sets
+    // The done word alone tells the end: no event was recorded, unless the driver was asked.
+    bool by_word = false;
+    bool asked = false;
     std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point enqueued, seen_done;
     absl::Duration launch_time, device_time;
   };
 
@@ -82,6 +86,11 @@ class LaunchExecutor {
   absl::Status StartLaunch(StagedLaunch& launch, Run& run, Memory memory);
   // Waits for the end, copies out.
   absl::Status EndLaunch(StagedLaunch& launch, Run& run);
+  // Of what Begin enqueued.
+  bool WordIsSet() const;
+  bool DriverSaysDone();
+  absl::Status AwaitEndByEvents(Run& run);
+  absl::Status AwaitEndByWord(Run& run);
   // Finds out whether the device can set words in pinned memory.
   absl::Status OpenDoneWord();
   absl::Status BindMemory(StagedLaunch& launch, Run& run, Memory memory);

@@ -39,16 +39,19 @@ TEST(NapTimeTest, IsSmallBesideTheLaunchAndBounded) {
   EXPECT_EQ(NapTime(std::chrono::seconds(9)), std::chrono::milliseconds(1));
 }
 
-// Counts how often it is asked, and says "not done" while it is shut.
+// Counts how often events are asked and recorded, and says "not done" while it is shut.
 struct Gate {
   std::atomic<bool> open{false};
-  std::atomic<int64_t> asked{0};
+  std::atomic<int64_t> asked{0}, recorded{0};
 };
 
 class GatedEvent final : public Event {
  public:
   GatedEvent(Gate* gate, std::unique_ptr<Event> event) : gate_(*gate), event_(std::move(event)) {}
-  absl::Status Record(Stream& stream) override { return event_->Record(stream); }
+  absl::Status Record(Stream& stream) override {
+    ++gate_.recorded;
+    return event_->Record(stream);
+  }
   absl::Status Wait() override { return event_->Wait(); }
   absl::StatusOr<bool> Done() override {
     ++gate_.asked;
@@ -164,26 +167,68 @@ TEST_F(CompletionThreadTest, RepliesToManyRequestsComeFromAnotherThreadThanRepli
   for (const WorkItem& item : items) EXPECT_OK(item.status);
 }
 
-TEST(DoneWordTest, ADeviceThatSetsWordsIsNotAskedInTheDriver) {
-  // The events of this device never say that they are done.
-  Gate gate;
-  winnow::testing::FakeSharing sharing;
-  auto backend = DeviceBackend::Create(
-      std::make_unique<GatedDevice>(&gate,
-                                    std::make_unique<winnow::testing::SharingDevice>(&sharing)),
-      {.launch_slots = 2, .buffer_pool_bytes = 1 << 20, .staging_pool_bytes = 1 << 20});
-  ASSERT_OK(backend);
-  for (int i = 0; i < 10; ++i) {
-    WorkItem item = MakeTopKItem(1, 64, 4);
+// A device that sets words, and whose events say that they are done when the gate is open.
+class DoneWordTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto backend = DeviceBackend::Create(
+        std::make_unique<GatedDevice>(&gate_,
+                                      std::make_unique<winnow::testing::SharingDevice>(&sharing_)),
+        {.launch_slots = 2, .buffer_pool_bytes = 1 << 20, .staging_pool_bytes = 1 << 20});
+    ASSERT_OK(backend);
+    backend_ = *std::move(backend);
+    sets_of_opening_ = sharing_.sets;
+  }
+
+  void Launch(WorkItem& item, bool high_priority, absl::Notification& done) {
     auto batch = std::make_unique<WorkBatch>();
     batch->items = {&item};
+    batch->high_priority = high_priority;
+    backend_->Launch(std::move(batch), [&](std::unique_ptr<WorkBatch>) { done.Notify(); });
+  }
+
+  Gate gate_;
+  winnow::testing::FakeSharing sharing_;
+  std::unique_ptr<Backend> backend_;
+  int sets_of_opening_ = 0;
+};
+
+TEST_F(DoneWordTest, AnInteractiveLaunchNeedsNoEventsOfTheDriver) {
+  for (int i = 0; i < 10; ++i) {
+    WorkItem item = MakeTopKItem(1, 64, 4);
     absl::Notification done;
-    (*backend)->Launch(std::move(batch), [&](std::unique_ptr<WorkBatch>) { done.Notify(); });
+    Launch(item, /*high_priority=*/true, done);
     done.WaitForNotification();
     ASSERT_OK(item.status);
+    EXPECT_GT(item.timing.device, absl::ZeroDuration());
   }
-  EXPECT_GE(sharing.sets, 10);
-  (*backend)->Drain();
+  EXPECT_EQ(sharing_.sets, sets_of_opening_ + 10);
+  EXPECT_EQ(gate_.recorded, 0);
+  EXPECT_EQ(gate_.asked, 0);
+}
+
+TEST_F(DoneWordTest, OtherLaunchesAreTimedByTheDevice) {
+  WorkItem item = MakeTopKItem(1, 64, 4);
+  absl::Notification done;
+  Launch(item, /*high_priority=*/false, done);
+  done.WaitForNotification();
+  EXPECT_OK(item.status);
+  EXPECT_EQ(sharing_.sets, sets_of_opening_ + 1) << "the word tells their end too";
+  EXPECT_EQ(gate_.recorded, 2);
+}
+
+TEST_F(DoneWordTest, WhenTheWordStaysAwayTheDriverTellsTheEnd) {
+  sharing_.sets_undone = sets_of_opening_ + 1;
+  WorkItem item = MakeTopKItem(1, 64, 4);
+  absl::Notification done;
+  Launch(item, /*high_priority=*/true, done);
+  while (gate_.asked == 0) std::this_thread::yield();
+  EXPECT_FALSE(done.HasBeenNotified());
+  gate_.open = true;
+  done.WaitForNotification();
+  EXPECT_OK(item.status);
+  EXPECT_EQ(gate_.recorded, 1) << "behind the launch, when it was asked for first";
+  EXPECT_GT(item.timing.device, absl::ZeroDuration());
 }
 
 TEST_F(CompletionThreadTest, MoreLaunchesThanExecutorsAllEnd) {
