@@ -4,9 +4,9 @@
 //   resident_bench [--calls=5000] [--millis=3000] [--clients=64] [--prefill-rows=4096]
 //                  [--parts=kernel,latency,echo,clients,saturation]
 //
-// The server is a process of its own, on the backend WINNOW_TEST_BACKEND. device_p50_us is from the
-// first to the last operation of the launch by the device's events, the copy of the report
-// included; what is left of the round trip is the server's, gRPC's and the client's. The echo
+// The server is a process of its own, on the backend WINNOW_TEST_BACKEND. device_p50_us is
+// Timing.device_duration of the server's replies, and by the device's events where the kernel is
+// alone; what is left of the round trip is the server's, gRPC's and the client's. The echo
 // answers the same API with nothing behind it. Excluded: connecting, and a tenth of the calls as
 // warm-up.
 

@@ -27,7 +27,7 @@ struct RouteCounts {
 struct Timing {
   absl::Duration queue;        // arrival to launch
   absl::Duration launch;       // staging and enqueueing on the host
-  absl::Duration device;       // first to last operation on the device
+  absl::Duration device;       // see Timing.device_duration in steps.proto
   absl::Duration total;        // arrival to the reply being ready
   int32_t batch_requests = 0;  // requests that shared the launch, this one included
   int64_t batch_rows = 0;      // rows of the launch
