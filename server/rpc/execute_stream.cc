@@ -142,6 +142,10 @@ void ExecuteStream::Cancel(const Submitted& submitted) {
 
 absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
   const int64_t id = command->request->message_id();
+  // Reading ahead takes as long as enqueueing: a device that works while this thread goes on does
+  // not wait for that.
+  const bool device_first = !environment_.devices.front().backend->info().device.host_memory;
+  bool is_lone = false;
   {
     absl::MutexLock lock(&mu_);
     const bool was_pipelined = pipelined_;
@@ -150,14 +154,19 @@ absl::Status ExecuteStream::OnExecute(std::shared_ptr<Command> command) {
       return InvalidField(ErrorReason::kValueOutOfRange, "message_id", id,
                           "numbers from 1 that no command in flight has");
     }
-    if (!was_pipelined && !pipelined_) ReadAhead();
+    is_lone = !was_pipelined && !pipelined_;
+    if (is_lone && !device_first) ReadAhead();
   }
   AddReference();
   const absl::Status status = Submit(command);
-  if (status.ok()) return status;
-  Task failed;
-  failed.work.status = status;
-  OnDone(command, failed);
+  if (!status.ok()) {
+    Task failed;
+    failed.work.status = status;
+    OnDone(command, failed);
+  } else if (is_lone && device_first) {
+    absl::MutexLock lock(&mu_);
+    ReadAhead();
+  }
   return absl::OkStatus();
 }
 
