@@ -130,6 +130,9 @@ class ServerImpl final : public Server {
     gate_->Close();
     rpc_->AwaitQuiet(absl::Now() + kReplyTimeout);
     rpc_->Stop([this] { gate_->CutConnections(); });
+    // Nobody ends a lease any more. Schedulers still report on threads of theirs that flows of
+    // ended leases are idle, to the ledger, which must live until they have.
+    devices_->DrainSchedulers(absl::InfinitePast());
     gate_ = nullptr;
     http_ = nullptr;  // pages show what is destroyed next
     devices_->DrainBackends();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tests/server/batching/scheduler_fixture.h"
@@ -107,6 +108,22 @@ TEST_F(SchedulerTest, DrainFinishesWhatIsThereAndRefusesTheRest) {
   drain.join();
   EXPECT_OK(running.Await());
   EXPECT_OK(queued.Await());
+}
+
+// A server ends its leases after it has drained, and the ledger must outlive what they report.
+TEST_F(SchedulerTest, AnotherDrainWaitsForTheReportOfAFlowThatEndedSinceTheFirst) {
+  Start();
+  scheduler_->Drain(absl::InfinitePast());
+  absl::Notification drained;
+  std::atomic<bool> reported{false};
+  scheduler_->EndFlow(7, [&] {
+    // Not for ever: the drain waits for this.
+    EXPECT_FALSE(drained.WaitForNotificationWithTimeout(absl::Milliseconds(20)));
+    reported = true;
+  });
+  scheduler_->Drain(absl::InfinitePast());
+  EXPECT_TRUE(reported);
+  drained.Notify();
 }
 
 TEST_F(SchedulerTest, ADrainThatHasBegunRefusesTasksBeforeAnybodyWaitsForIt) {
