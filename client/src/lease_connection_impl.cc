@@ -23,11 +23,6 @@ constexpr absl::Duration kNoticePatience = absl::Milliseconds(250);
 // Of the end of a lease, which a destructor waits for.
 constexpr absl::Duration kEndPatience = absl::Seconds(2);
 
-bool LeaseIsGone(const absl::Status& status) {
-  return HasReason(status, ErrorReason::kLeaseNotFound) ||
-         HasReason(status, ErrorReason::kLeaseEnded);
-}
-
 StridedBytes OneRange(int64_t offset_bytes, size_t size) {
   const auto bytes = static_cast<int64_t>(size);
   return {.offset = offset_bytes, .rows = 1, .row_bytes = bytes, .stride_bytes = bytes};

@@ -1,6 +1,7 @@
 #include "client/src/lease_core.h"
 
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +41,12 @@ absl::Status EndedByOwner() {
 }
 
 }  // namespace
+
+bool LeaseIsGone(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  return info.has_value() &&
+         (info->reason == ErrorReason::kLeaseNotFound || info->reason == ErrorReason::kLeaseEnded);
+}
 
 LeaseCore::LeaseCore() : number_(NextLeaseNumber()) {}
 

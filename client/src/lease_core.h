@@ -43,6 +43,9 @@ struct LeasePass {
   int64_t server = 0;  // one more with each new server process
 };
 
+// Whether a server says that it does not know the lease, or not any more.
+bool LeaseIsGone(const absl::Status& status);
+
 // One use of a resource by a request.
 struct ResourceUse {
   ResourceRef ref;

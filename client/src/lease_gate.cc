@@ -12,11 +12,6 @@ constexpr absl::Duration kLook = absl::Milliseconds(10);
 // The stream of a lease ends with the connection of its calls, give or take a thread switch.
 constexpr absl::Duration kNoticePatience = absl::Milliseconds(250);
 
-bool LeaseIsGone(const absl::Status& status) {
-  return HasReason(status, ErrorReason::kLeaseNotFound) ||
-         HasReason(status, ErrorReason::kLeaseEnded);
-}
-
 }  // namespace
 
 absl::StatusOr<absl::Duration> LeaseGate::Admit() {

@@ -69,11 +69,6 @@ absl::Status Ended(const v1::LeaseEnded& ended) {
                    {.reason = ErrorReason::kLeaseEnded});
 }
 
-bool ServerForgot(const absl::Status& status) {
-  return HasReason(status, ErrorReason::kLeaseNotFound) ||
-         HasReason(status, ErrorReason::kLeaseEnded);
-}
-
 bool HasNoSuchDevice(const absl::Status& status) {
   const std::optional<ErrorInfo> info = GetErrorInfo(status);
   return HasReason(status, ErrorReason::kValueOutOfRange) && info.has_value() &&
@@ -82,14 +77,14 @@ bool HasNoSuchDevice(const absl::Status& status) {
 
 // Whether looking for the lease again may help.
 bool IsPassing(const absl::Status& status) {
-  return IsTransient(status) || ServerForgot(status) || absl::IsDeadlineExceeded(status) ||
+  return IsTransient(status) || LeaseIsGone(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsCancelled(status) || absl::IsResourceExhausted(status) ||
          HasReason(status, ErrorReason::kResourceBusy);
 }
 
 // Whether a resource that could not be made means that the lease is not back.
 bool EndsTheTry(const absl::Status& status, bool patient) {
-  return IsUnreachable(status) || ServerForgot(status) || absl::IsCancelled(status) ||
+  return IsUnreachable(status) || LeaseIsGone(status) || absl::IsCancelled(status) ||
          absl::IsDeadlineExceeded(status) || (patient && absl::IsResourceExhausted(status));
 }
 
@@ -167,7 +162,7 @@ absl::Status LeaseKeeper::CloseOnServer(const std::string& lease_id, CallSetting
   request.set_lease_id(lease_id);
   v1::CloseLeaseResponse response;
   const absl::Status status = RunCall(*channel_.environment, settings, stop, request, response);
-  return ServerForgot(status) ? absl::OkStatus() : status;
+  return LeaseIsGone(status) ? absl::OkStatus() : status;
 }
 
 void LeaseKeeper::Discard(const LeaseGrant& grant) const {
@@ -262,7 +257,7 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
       event.kind = LeaseEventKind::kResumed;
       return absl::OkStatus();
     }
-    if (!ServerForgot(resumed.status())) return resumed.status();
+    if (!LeaseIsGone(resumed.status())) return resumed.status();
   }
   WINNOW_ASSIGN_OR_RETURN(OpenStream opened, OpenAnew(stop));
   event.kind = LeaseEventKind::kRestored;
