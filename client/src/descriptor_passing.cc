@@ -39,6 +39,27 @@ constexpr absl::string_view kDescriptorSuffix = ".fd";
 
 absl::string_view NameOf(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// False when a socket address has no room for `path`.
+bool SetPath(absl::string_view path, sockaddr_un& address) {
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return false;
+  std::copy(path.begin(), path.end(), address.sun_path);
+  return true;
+}
+
+bool Reach(const UniqueDescriptor& socket, const sockaddr_un& address) {
+  return connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+}
+
+// Whether somebody listens on a descriptor socket at `path`. Does not block.
+bool IsServed(absl::string_view path) {
+  sockaddr_un address = {};
+  if (!SetPath(path, address)) return false;
+  const UniqueDescriptor probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Busy or closed to this user: there is a server, and an error later says what is wrong.
+  return Reach(probe, address) || errno == EAGAIN || errno == EACCES;
+}
+
 absl::StatusCode CodeOf(ErrorReason reason) {
   switch (reason) {
     case ErrorReason::kLeaseNotFound:
@@ -106,10 +127,8 @@ std::string DescriptorSocketPath(const std::string& target, const std::string& s
   if (!absl::ConsumePrefix(&dialled, "unix:")) return server_path;
   absl::ConsumePrefix(&dialled, "//");  // unix:///absolute
   const std::string beside = absl::StrCat(dialled, kDescriptorSuffix);
-  struct stat status = {};
-  const bool is_there = NameOf(beside) == NameOf(server_path) &&
-                        stat(beside.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
-  return is_there ? beside : server_path;
+  // A server that was killed leaves its file.
+  return NameOf(beside) == NameOf(server_path) && IsServed(beside) ? beside : server_path;
 }
 
 namespace {
@@ -122,20 +141,13 @@ absl::StatusOr<UniqueDescriptor> Connect(const std::string& socket_path, absl::D
   }
   WINNOW_RETURN_IF_ERROR(CheckSocketFolder(socket_path, getuid()));
   sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof(address.sun_path)) {
-    return Unreachable(socket_path, "connect", ENAMETOOLONG);
-  }
-  std::copy(socket_path.begin(), socket_path.end(), address.sun_path);
+  if (!SetPath(socket_path, address)) return Unreachable(socket_path, "connect", ENAMETOOLONG);
   UniqueDescriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!connection.valid()) return Unreachable(socket_path, "socket", errno);
   const timeval wait = absl::ToTimeval(std::max(timeout, absl::Milliseconds(1)));
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
-      0) {
-    return Unreachable(socket_path, "connect", errno);
-  }
+  if (!Reach(connection, address)) return Unreachable(socket_path, "connect", errno);
   return connection;
 }
 

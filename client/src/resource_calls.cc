@@ -76,14 +76,27 @@ absl::StatusOr<ServerResourceId> ResourceCalls::AllocateBuffer(int64_t size_byte
   return FromProto(response.buffer());
 }
 
+absl::Status ResourceCalls::Judged(const absl::Status& refusal) {
+  if (!LeaseIsGone(refusal)) return refusal;
+  // Only the server that was dialled can say so: the socket may be another one's.
+  WINNOW_RETURN_IF_ERROR(List().status());
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   absl::StrCat("the descriptor socket ", lease_.descriptor_socket_path,
+                                " belongs to another server: it does not know the lease, which ",
+                                environment_.target, " has; memory is not shared through it"),
+                   {.reason = ErrorReason::kPermissionDenied,
+                    .field = "descriptor_socket_path",
+                    .value = lease_.descriptor_socket_path});
+}
+
 absl::StatusOr<ServerResourceId> ResourceCalls::ImportBuffer(const ImportedSource& memory) {
-  WINNOW_ASSIGN_OR_RETURN(
-      const std::string token,
+  const absl::StatusOr<std::string> token =
       SendDescriptor(lease_.descriptor_socket_path, lease_.lease_id, memory.descriptor.get(),
-                     std::min(settings_.timeout, kSendPatience)));
+                     std::min(settings_.timeout, kSendPatience));
+  if (!token.ok()) return Judged(token.status());
   v1::ImportBufferRequest request;
   request.set_lease_id(lease_.lease_id);
-  request.set_import_token(token);
+  request.set_import_token(*token);
   request.set_offset_bytes(memory.offset_bytes);
   request.set_size_bytes(memory.size_bytes);
   request.set_read_only(memory.read_only);

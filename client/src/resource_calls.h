@@ -54,6 +54,8 @@ class ResourceCalls {
   absl::Status Call(const char* method, const google::protobuf::MessageLite& request,
                     google::protobuf::MessageLite& response);
   absl::StatusOr<ServerResourceId> MakePageTable(PageTableMirror& table);
+  // What it means that the descriptor socket refused a descriptor of the lease.
+  absl::Status Judged(const absl::Status& refusal);
   AttemptOptions StreamOptions() const;
   // The outcome of a stream, as RunCall tells it.
   absl::Status Explained(const absl::Status& status) const;

@@ -91,21 +91,22 @@ TEST_F(FolderTest, ASocketThatIsNotThereIsUnavailable) {
               FailsWith(ErrorReason::kNotInBuild, "descriptor_socket_path"));
 }
 
-// A socket file at `path`, on which nobody listens.
-void MakeSocket(const std::string& path) {
+// A socket at `path`, on which nobody listens yet.
+UniqueDescriptor MakeSocket(const std::string& path, int type = SOCK_SEQPACKET) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  ASSERT_LT(path.size(), sizeof(address.sun_path));
-  path.copy(address.sun_path, path.size());
-  const UniqueDescriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  UniqueDescriptor made(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  return made;
 }
 
 TEST_F(FolderTest, TheDescriptorSocketIsBesideTheOneThatWasDialled) {
   const std::string there = "/run/winnow/w.sock.fd";
   const std::string here = folder_ + "/w.sock";
   EXPECT_EQ(DescriptorSocketPath("unix:" + here, there), there) << "nothing is there";
-  MakeSocket(here + ".fd");
+  const UniqueDescriptor served = MakeSocket(here + ".fd");
+  ASSERT_EQ(listen(served.get(), 1), 0);
   EXPECT_EQ(DescriptorSocketPath("unix:" + here, there), here + ".fd");
   EXPECT_EQ(DescriptorSocketPath("unix://" + here, there), here + ".fd");
   EXPECT_EQ(DescriptorSocketPath("unix:" + here, "/run/winnow/other.sock.fd"),
@@ -113,6 +114,32 @@ TEST_F(FolderTest, TheDescriptorSocketIsBesideTheOneThatWasDialled) {
       << "of another listener";
   EXPECT_EQ(DescriptorSocketPath("127.0.0.1:7070", there), there);
   EXPECT_EQ(DescriptorSocketPath("unix:" + here, ""), "") << "the server has none";
+  unlink((here + ".fd").c_str());
+}
+
+TEST_F(FolderTest, ASocketThatIsBusyIsThere) {
+  const std::string here = folder_ + "/w.sock";
+  const UniqueDescriptor served = MakeSocket(here + ".fd");
+  ASSERT_EQ(listen(served.get(), 0), 0);
+  for (int turn = 0; turn < 4; ++turn) {  // nobody accepts: the queue is full before long
+    EXPECT_EQ(DescriptorSocketPath("unix:" + here, "/run/w.sock.fd"), here + ".fd");
+  }
+  unlink((here + ".fd").c_str());
+}
+
+TEST_F(FolderTest, AFileThatNobodyServesIsNotTheDescriptorSocket) {
+  const std::string there = "/run/winnow/w.sock.fd";
+  const std::string here = folder_ + "/w.sock";
+  MakeSocket(here + ".fd");  // as a server that was killed leaves it
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here, there), there);
+  unlink((here + ".fd").c_str());
+  const UniqueDescriptor other = MakeSocket(here + ".fd", SOCK_STREAM);
+  ASSERT_EQ(listen(other.get(), 1), 0);
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here, there), there) << "of another protocol";
+  const std::string long_path = folder_ + "/" + std::string(200, 'x');
+  EXPECT_EQ(DescriptorSocketPath("unix:" + long_path, "/run/" + std::string(200, 'x') + ".fd"),
+            "/run/" + std::string(200, 'x') + ".fd");
+  unlink((here + ".fd").c_str());
 }
 
 // Sends `bytes`, and a descriptor with them unless it is negative.
@@ -139,11 +166,7 @@ void Send(int peer, const std::string& bytes, int descriptor) {
 class AnsweringSocket {
  public:
   AnsweringSocket(const std::string& path, std::vector<std::string> answers, int descriptor = -1)
-      : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+      : socket_(MakeSocket(path)) {
     EXPECT_EQ(listen(socket_.get(), 1), 0);
     thread_ = std::thread([this, descriptor, answers = std::move(answers)] {
       for (const std::string& answer : answers) {

@@ -72,8 +72,8 @@ class Lease {
   absl::StatusOr<Buffer> AllocateBuffer(int64_t size_bytes, const CallOptions& options = {}) const;
   // Memory of this process that the server maps too, zeroed: what is written to it needs no copy
   // through the connection. Needs a server on a Unix socket. FailedPrecondition (PERMISSION_DENIED)
-  // when the server's descriptor socket is not in a place that only this user may write;
-  // Unimplemented (NOT_IN_BUILD) when the server cannot map memory of this host.
+  // when the server's descriptor socket is not in a place that only this user may write, or is
+  // another server's; Unimplemented (NOT_IN_BUILD) when the server cannot map memory of this host.
   absl::StatusOr<SharedBuffer> ShareMemory(int64_t size_bytes,
                                            const CallOptions& options = {}) const;
   // The same for memory that the caller has: see SharedMemoryRange.
