@@ -44,7 +44,7 @@ absl::StatusOr<WorkItem> DecodeSteps(const google::protobuf::RepeatedPtrField<v1
   item.steps.reserve(steps.size());
   for (int i = 0; i < steps.size(); ++i) {
     const absl::Status status = DecodeStep(scope, steps[i], item);
-    if (!status.ok()) return WithFieldPrefix(absl::StrCat("steps[", i, "]."), status);
+    if (!status.ok()) return WithinPart(absl::StrCat("steps[", i, "]."), status);
     scope.EndStep();
   }
   return item;

@@ -70,14 +70,14 @@ absl::Status DecodeOrdering(const v1::Ordering& ordering, const DecodeLimits& li
                      {.reason = ErrorReason::kNotInBuild, .field = "ordering"});
   }
   absl::Status status = DecodeTimeout(ordering, decoded);
-  if (!status.ok()) return WithFieldPrefix("ordering.", status);
+  if (!status.ok()) return WithinPart("ordering.", status);
   if (ordering.has_wait_for()) {
     status = DecodeWord(ordering.wait_for(), resources, decoded.wait_word, decoded.wait_value);
-    if (!status.ok()) return WithFieldPrefix("ordering.wait_for.", status);
+    if (!status.ok()) return WithinPart("ordering.wait_for.", status);
   }
   if (ordering.has_then_set()) {
     status = DecodeWord(ordering.then_set(), resources, decoded.set_word, decoded.set_value);
-    if (!status.ok()) return WithFieldPrefix("ordering.then_set.", status);
+    if (!status.ok()) return WithinPart("ordering.then_set.", status);
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "winnow/kernels/count_text.h"
@@ -85,6 +86,12 @@ absl::Status MissingField(absl::string_view field, absl::string_view why) {
                    {.reason = ErrorReason::kFieldMissing,
                     .field = std::string(field),
                     .limit = std::string(why)});
+}
+
+absl::Status WithinPart(absl::string_view prefix, const absl::Status& status) {
+  const std::optional<ErrorInfo> info = GetErrorInfo(status);
+  if (info.has_value() && info->field == "lease_id") return status;
+  return WithFieldPrefix(prefix, status);
 }
 
 absl::Status FieldInRange(ErrorReason reason, absl::string_view field, int64_t value, int64_t low,
@@ -239,7 +246,7 @@ absl::Status RequestScope::Matrix(absl::string_view field, const v1::Tensor* ten
     }
   }
   if (status.ok()) return status;
-  return WithFieldPrefix(absl::StrCat(field, "."), status);
+  return WithinPart(absl::StrCat(field, "."), status);
 }
 
 absl::Status RequestScope::Vector(absl::string_view field, const v1::Tensor* tensor, int64_t rows,
@@ -300,7 +307,7 @@ absl::Status RequestScope::Pages(const v1::PageTable* pages, int64_t rows,
                       .limit = "no page table without slots"});
   }
   const absl::Status status = PageFields(*pages, rows, decoded);
-  return status.ok() ? status : WithFieldPrefix("page_table.", status);
+  return status.ok() ? status : WithinPart("page_table.", status);
 }
 
 absl::Status RequestScope::Output(absl::string_view field, const v1::OutputTarget* target,
@@ -321,7 +328,7 @@ absl::Status RequestScope::Output(absl::string_view field, const v1::OutputTarge
       break;
     case v1::OUTPUT_PLACEMENT_BUFFER: {
       const absl::Status status = StoredOutput(*target, shape, output);
-      if (!status.ok()) return WithFieldPrefix(absl::StrCat(field, "."), status);
+      if (!status.ok()) return WithinPart(absl::StrCat(field, "."), status);
       current_step_.push_back(shape);
       return status;
     }

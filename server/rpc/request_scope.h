@@ -92,6 +92,9 @@ class RequestScope {
 
 // InvalidArgument FIELD_MISSING.
 absl::Status MissingField(absl::string_view field, absl::string_view why);
+// The error of a part of the request (a step, a tensor), named as the request names it: `prefix`
+// before its field. The lease_id, which every part may need, is the request's own and stays.
+absl::Status WithinPart(absl::string_view prefix, const absl::Status& status);
 // `reason` unless low <= value <= high.
 absl::Status FieldInRange(ErrorReason reason, absl::string_view field, int64_t value, int64_t low,
                           int64_t high);
@@ -123,7 +126,7 @@ absl::StatusOr<WorkItem> DecodeOnlyStep(const Request& request, const DecodeLimi
   RequestScope scope(limits, RequestKind::kUnary, resources);
   Decoded step;
   const absl::Status status = decode(scope, request.step(), step);
-  if (!status.ok()) return WithFieldPrefix("step.", status);
+  if (!status.ok()) return WithinPart("step.", status);
   WorkItem item;
   item.steps.emplace_back(std::move(step));
   return item;

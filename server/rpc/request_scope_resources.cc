@@ -50,7 +50,7 @@ absl::Status RequestScope::Stored(const v1::BufferRange& range, TensorRef& matri
   const absl::Status fits = CheckRange(
       range, *buffer, ExtentBytes(matrix.rows, matrix.columns, matrix.row_stride, matrix.dtype),
       matrix.dtype);
-  if (!fits.ok()) return WithFieldPrefix("buffer.", fits);
+  if (!fits.ok()) return WithinPart("buffer.", fits);
   matrix.source = TensorRef::Source::kDevice;
   matrix.data = buffer->data() + range.offset_bytes();
   return absl::OkStatus();
@@ -76,7 +76,7 @@ absl::Status RequestScope::StoredOutput(const v1::OutputTarget& target, const Ou
   const absl::Status fits = CheckRange(
       target.buffer(), *buffer,
       ExtentBytes(shape.rows, shape.columns, output.row_stride, shape.dtype), shape.dtype);
-  if (!fits.ok()) return WithFieldPrefix("buffer.", fits);
+  if (!fits.ok()) return WithinPart("buffer.", fits);
   output.placement = OutputRef::Placement::kDevice;
   output.data = buffer->data() + target.buffer().offset_bytes();
   const int64_t stride = shape.rows > 1 ? output.row_stride : shape.columns;

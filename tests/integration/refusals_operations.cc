@@ -219,10 +219,36 @@ void AddPlans(Table& table) {
             });
   table.Add("a plan and a threshold", {kConflict, "step.static_threshold", "", ""},
             [](RefusalScene&, auto& request) { request.mutable_step()->set_static_threshold(5); });
-  table.Add(
-      "resources without a lease",
-      {v1::ERROR_REASON_FIELD_MISSING, "step.scores.lease_id", "", "resources belong to a lease"},
-      [](RefusalScene&, auto& request) { request.clear_lease_id(); });
+  table.Add("resources without a lease",
+            {v1::ERROR_REASON_FIELD_MISSING, "lease_id", "", "resources belong to a lease"},
+            [](RefusalScene&, auto& request) { request.clear_lease_id(); });
+}
+
+// Whatever needs it, the missing lease_id is the request's.
+void AddMissingLeases(Table& table) {
+  const auto add = [&table](const std::string& name,
+                            void (*spoil)(v1::TopKStep&, const v1::TopKStep&)) {
+    table.Add(name + " without a lease",
+              {v1::ERROR_REASON_FIELD_MISSING, "lease_id", "", "resources belong to a lease"},
+              [spoil](RefusalScene&, auto& request) {
+                const v1::TopKStep stored = request.step();
+                request = GoodTopK();
+                spoil(*request.mutable_step(), stored);
+              });
+  };
+  add("lengths", [](v1::TopKStep& step, const v1::TopKStep& stored) {
+    *step.mutable_lengths() = stored.lengths();
+    step.mutable_lengths()->set_row_count(step.scores().row_count());
+  });
+  add("an output", [](v1::TopKStep& step, const v1::TopKStep& stored) {
+    *step.mutable_indices() = stored.indices();
+  });
+  add("a plan",
+      [](v1::TopKStep& step, const v1::TopKStep& stored) { *step.mutable_plan() = stored.plan(); });
+  add("a page table", [](v1::TopKStep& step, const v1::TopKStep& stored) {
+    step.mutable_slots()->set_placement(v1::OUTPUT_PLACEMENT_INLINE);
+    *step.mutable_page_table() = stored.page_table();
+  });
 }
 
 }  // namespace
@@ -238,6 +264,7 @@ std::vector<Refusal> OperationRefusals() {
   AddPages(table);
   AddPagesOfRows(table);
   AddPlans(table);
+  AddMissingLeases(table);
   table.MoveTo(all);
   return all;
 }

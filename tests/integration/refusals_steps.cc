@@ -109,6 +109,9 @@ void AddShapes(Table& table) {
 }
 
 void AddMemory(Table& table) {
+  table.Add("a buffer without a lease",
+            {v1::ERROR_REASON_FIELD_MISSING, "lease_id", "", "resources belong to a lease"},
+            [](RefusalScene&, auto& request) { request.clear_lease_id(); });
   constexpr auto kOverlap = v1::ERROR_REASON_OUTPUTS_OVERLAP;
   table.Add("two steps that write one range",
             {kOverlap, "steps[1].indices", "steps[0].keys", "memory of its own"},
