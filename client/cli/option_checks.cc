@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "winnow/kernels/plain_number.h"
 
 namespace winnow::cli {
 namespace {
@@ -28,7 +29,7 @@ CLI::Validator Named(const std::string& name, std::function<std::string(std::str
 CLI::Validator WholeNumber(int64_t low, int64_t high) {
   return Named("", [low, high](std::string& text) -> std::string {
     int64_t number = 0;
-    if (absl::SimpleAtoi(text, &number) && number >= low && number <= high) {
+    if (ParsePlainNumber(text, number) && number >= low && number <= high) {
       text = absl::StrCat(number);  // the parser would take 010 for 8
       return "";
     }
@@ -39,7 +40,7 @@ CLI::Validator WholeNumber(int64_t low, int64_t high) {
 CLI::Validator PowerOfTwo(int64_t low, int64_t high) {
   return Named("", [low, high](std::string& text) -> std::string {
     int64_t number = 0;
-    if (absl::SimpleAtoi(text, &number) && number >= low && number <= high &&
+    if (ParsePlainNumber(text, number) && number >= low && number <= high &&
         (number & (number - 1)) == 0) {
       text = absl::StrCat(number);
       return "";

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/file_writer.h"
@@ -15,6 +14,7 @@
 #include "client/cli/operation_run.h"
 #include "client/cli/option_checks.h"
 #include "client/cli/session.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::cli {
@@ -57,7 +57,7 @@ client::TensorRef Optional(const std::vector<int32_t>& values, const RowRange& r
 std::optional<int32_t> ThresholdOf(const std::string& plan) {
   if (plan == "none") return std::nullopt;
   int32_t threshold = -1;
-  return plan != "auto" && absl::SimpleAtoi(plan, &threshold) ? threshold : -1;
+  return plan != "auto" && ParsePlainNumber(plan, threshold) ? threshold : -1;
 }
 
 absl::Status CheckOptions(const TopKOptions& options) {

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::stress {
@@ -25,8 +26,8 @@ absl::Status ParseData(absl::string_view part, absl::string_view data, Shape& sh
     return absl::OkStatus();
   }
   const std::vector<absl::string_view> sizes = absl::StrSplit(data, 'x');
-  if (sizes.size() != 2 || !absl::SimpleAtoi(sizes[0], &shape.rows) ||
-      !absl::SimpleAtoi(sizes[1], &shape.columns) || shape.rows < 1 || shape.columns < 1) {
+  if (sizes.size() != 2 || !ParsePlainNumber(sizes[0], shape.rows) ||
+      !ParsePlainNumber(sizes[1], shape.columns) || shape.rows < 1 || shape.columns < 1) {
     return BadPart(part, "a size is no positive number");
   }
   return absl::OkStatus();
@@ -46,7 +47,7 @@ absl::StatusOr<Shape> ParseShape(absl::string_view part) {
   shape.operation = words[0] == "topk" ? Operation::kTopK : Operation::kBlockAmax;
   WINNOW_RETURN_IF_ERROR(ParseData(part, words[1], shape));
   int32_t& last = shape.operation == Operation::kTopK ? shape.k : shape.block_size;
-  if (!absl::SimpleAtoi(words[2], &last) || last < 1) {
+  if (!ParsePlainNumber(words[2], last) || last < 1) {
     return BadPart(part, "a size is no positive number");
   }
   return shape;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "server/app/server_config.h"
 #include "winnow/kernels/device.h"
+#include "winnow/kernels/plain_number.h"
 
 namespace winnow::server {
 
@@ -19,7 +19,7 @@ std::vector<int32_t> ServerConfig::DeviceNumbers() const {
   }
   for (const std::string& text : devices) {
     int32_t number = 0;
-    if (absl::SimpleAtoi(text, &number)) numbers.push_back(number);
+    if (ParsePlainNumber(text, number)) numbers.push_back(number);
   }
   return numbers;
 }

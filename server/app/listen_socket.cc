@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "winnow/kernels/error.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -48,7 +49,7 @@ std::string WhyNotBound(int error) {
 
 absl::StatusOr<gid_t> GroupOf(const std::string& name) {
   uint32_t number = 0;
-  if (absl::SimpleAtoi(name, &number)) return number;
+  if (ParsePlainNumber(name, number)) return number;
   const group* entry = getgrnam(name.c_str());
   if (entry != nullptr) return entry->gr_gid;
   return MakeError(

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "winnow/kernels/error.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -169,7 +170,7 @@ absl::StatusOr<Listener> ParseListener(absl::string_view text, const ListenerRul
   if (absl::ConsumePrefix(&path, "unix:")) return ParseUnix(text, path, rule);
   const size_t colon = text.rfind(':');
   int32_t port = -1;
-  if (colon == absl::string_view::npos || !absl::SimpleAtoi(text.substr(colon + 1), &port) ||
+  if (colon == absl::string_view::npos || !ParsePlainNumber(text.substr(colon + 1), port) ||
       port < 0 || port > 65535) {
     return BadListener(rule, text,
                        rule.unix_allowed ? "give unix:PATH or HOST:PORT with a port from 0 to 65535"

@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/app/connection_gate.h"
@@ -27,6 +26,7 @@
 #include "server/rpc/slow_request_log.h"
 #include "server/rpc/tls_credentials.h"
 #include "winnow/kernels/error.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -50,7 +50,7 @@ std::vector<uid_t> AllowedUids(const ServerConfig& config) {
   std::vector<uid_t> uids;
   for (const std::string& text : config.allowed_uids) {
     uid_t uid = 0;
-    if (absl::SimpleAtoi(text, &uid)) uids.push_back(uid);
+    if (ParsePlainNumber(text, uid)) uids.push_back(uid);
   }
   return uids;
 }

@@ -4,11 +4,12 @@
 #include <set>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/app/listener.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/limits.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -93,7 +94,7 @@ absl::Status CheckTlsFiles(const ServerConfig& config) {
 absl::Status CheckAccess(const ServerConfig& config) {
   for (const std::string& uid : config.allowed_uids) {
     uint32_t number = 0;
-    if (!absl::SimpleAtoi(uid, &number))
+    if (!ParsePlainNumber(uid, number))
       return BadSetting("--allow-uids", uid, "numbers of users, as 'id -u NAME' shows them");
   }
   if (config.tls_client_auth != "require" && config.tls_client_auth != "none") {
@@ -117,12 +118,19 @@ absl::Status CheckDevices(const ServerConfig& config) {
   std::set<int32_t> numbers;
   for (const std::string& text : devices) {
     int32_t number = 0;
-    const bool is_number = absl::SimpleAtoi(text, &number) && number >= 0;
-    if (!is_number || number > kMaxDeviceNumber || !numbers.insert(number).second) {
-      return BadSetting("--devices", text,
-                        absl::StrCat("numbers from 0 to ", kMaxDeviceNumber,
-                                     ", each once, or the word all alone"));
+    if (!ParsePlainNumber(text, number) || number < 0 || number > kMaxDeviceNumber) {
+      return BadSetting(
+          "--devices", text,
+          absl::StrCat("numbers from 0 to ", kMaxDeviceNumber, ", or the word all alone"));
     }
+    if (numbers.insert(number).second) continue;
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     absl::StrCat("--devices names ", number, " more than once (",
+                                  absl::StrJoin(devices, ","), "); it takes each number once"),
+                     {.reason = ErrorReason::kValueOutOfRange,
+                      .field = "--devices",
+                      .value = absl::StrJoin(devices, ","),
+                      .limit = "each number once"});
   }
   if (numbers.size() <= kMaxDevices) return absl::OkStatus();
   return InvalidField(ErrorReason::kValueOutOfRange, "--devices",

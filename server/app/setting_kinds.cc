@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -42,7 +43,7 @@ Setting SizeSetting(SettingText text, int64_t ServerConfig::*member) {
         if (absl::ConsumeSuffix(&value, "M")) shift = 20;
         if (absl::ConsumeSuffix(&value, "G")) shift = 30;
         int64_t number = 0;
-        if (!absl::SimpleAtoi(value, &number) || number < 0 ||
+        if (!ParsePlainNumber(value, number) || number < 0 ||
             number > (std::numeric_limits<int64_t>::max() >> shift)) {
           return "a size such as 1048576, 64M or 1G";
         }
@@ -107,7 +108,8 @@ Setting ListSetting(SettingText text, std::vector<std::string> ServerConfig::*me
       [member](ServerConfig& config, absl::string_view value) -> std::string {
         for (absl::string_view element : absl::StrSplit(value, ',')) {
           element = absl::StripAsciiWhitespace(element);
-          if (!element.empty()) (config.*member).emplace_back(element);
+          if (element.empty()) return "values between single commas, none of them empty";
+          (config.*member).emplace_back(element);
         }
         return "";
       },

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "server/app/settings.h"
+#include "winnow/kernels/plain_number.h"
 
 namespace winnow::server {
 
@@ -26,7 +26,8 @@ Setting SwitchSetting(SettingText text, bool ServerConfig::*member);
 // Not negative.
 Setting TimeSetting(SettingText text, absl::Duration ServerConfig::*member);
 Setting LogLevelSetting(SettingText text, LogLevel ServerConfig::*member);
-// Values separated by commas; each use appends.
+// Values separated by commas, none of them empty; blanks beside commas are no part of them. Each
+// use appends.
 Setting ListSetting(SettingText text, std::vector<std::string> ServerConfig::*member);
 // A file mode in octal digits, 0 to 777.
 Setting ModeSetting(SettingText text, mode_t ServerConfig::*member);
@@ -39,7 +40,7 @@ Setting NumberSetting(SettingText text, Integer ServerConfig::*member) {
           std::move(text.default_text),
           /*group=*/"",
           [member](ServerConfig& config, absl::string_view value) -> std::string {
-            return absl::SimpleAtoi(value, &(config.*member)) ? "" : "a whole number";
+            return ParsePlainNumber(value, config.*member) ? "" : "a whole number";
           },
           [member](const ServerConfig& config) {
             return std::vector<std::string>{absl::StrCat(config.*member)};

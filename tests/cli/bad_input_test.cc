@@ -86,6 +86,7 @@ std::vector<BadCommand> BadUsage() {
        "--scores: needs a value before --lengths"},
       {"KZero", TopK({"--k=0"}), "--k: '0' is not a whole number from 1 to 2048"},
       {"KNegative", TopK({"--k=-1"}), "--k: '-1' is not"},
+      {"KWithAPlus", TopK({"--k=+5"}), "--k: '+5' is not a whole number from 1 to 2048"},
       {"KTooLarge", TopK({"--k=2049"}), "--k: '2049' is not a whole number from 1 to 2048"},
       {"KNoNumber", TopK({"--k=many"}), "--k: 'many' is not"},
       {"KOverflows", TopK({"--k=99999999999999999999"}), "--k: '99999999999999999999' is not"},

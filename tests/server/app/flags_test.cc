@@ -82,6 +82,34 @@ TEST(FlagsTest, AValueOfTheWrongKindSaysWhatTheFlagTakes) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs a value")));
 }
 
+TEST(FlagsTest, NumbersAreDigitsAlone) {
+  for (const char* value : {"+1", " 1", "1 ", "", "-", "0x1", "1.0", "+", "--1"}) {
+    for (const char* flag : {"threads", "device", "max-leases", "max-inline-bytes"}) {
+      EXPECT_THAT(Parse({absl::StrCat("--", flag, "=", value).c_str()}).status(),
+                  FailsWith(ErrorReason::kValueOutOfRange, absl::StrCat("--", flag)))
+          << value;
+    }
+    EXPECT_FALSE((ServerConfig{.listeners = {absl::StrCat("127.0.0.1:", value)}}.Validate().ok()))
+        << value;
+    EXPECT_THAT((ServerConfig{.allowed_uids = {value}}.Validate()),
+                FailsWith(ErrorReason::kValueOutOfRange, "--allow-uids"))
+        << value;
+  }
+}
+
+TEST(FlagsTest, ListsHaveNoEmptyElements) {
+  for (const char* value : {"", ",", " ", "0,", ",0", "0,,1", "0, ,1"}) {
+    for (const char* flag : {"devices", "listen", "allow-uids", "tls-allow-names"}) {
+      const auto flags = Parse({absl::StrCat("--", flag, "=", value).c_str()});
+      ASSERT_THAT(flags.status(),
+                  FailsWith(ErrorReason::kValueOutOfRange, absl::StrCat("--", flag)));
+      EXPECT_EQ(GetErrorInfo(flags.status())->value, value);
+      EXPECT_THAT(GetErrorInfo(flags.status())->limit, HasSubstr("none of them empty"));
+    }
+  }
+  EXPECT_THAT(Parse({"--devices= 0 ,\t1"})->config.devices, ElementsAre("0", "1"));
+}
+
 TEST(FlagsTest, TheEnvironmentFillsWhatTheCommandLineLeavesOut) {
   const auto flags = Parse({"--threads=5"}, {{"WINNOW_THREADS", "9"},
                                              {"WINNOW_LOG_LEVEL", "debug"},
@@ -128,11 +156,16 @@ TEST(ServerConfigTest, DevicesAreNumbersOrAll) {
 
 TEST(ServerConfigTest, DevicesThatCannotBeAreRefused) {
   using Devices = std::vector<std::string>;
-  for (const Devices& devices : {Devices{"0", "0"}, Devices{"-1"}, Devices{"1024"}, Devices{"x"},
-                                 Devices{"0", "all"}, Devices{"all", "all"}, Devices{""}}) {
+  for (const Devices& devices :
+       {Devices{"0", "0"}, Devices{"-1"}, Devices{"1024"}, Devices{"x"}, Devices{"0", "all"},
+        Devices{"all", "all"}, Devices{""}, Devices{"+1"}, Devices{"1 2"}, Devices{"01", "1"}}) {
     EXPECT_THAT((ServerConfig{.devices = devices}.Validate()),
                 FailsWith(ErrorReason::kValueOutOfRange, "--devices"));
   }
+  const absl::Status twice = ServerConfig{.devices = {"0", "1", "0"}}.Validate();
+  EXPECT_EQ(GetErrorInfo(twice)->value, "0,1,0");
+  EXPECT_EQ(GetErrorInfo(twice)->limit, "each number once");
+  EXPECT_THAT(std::string(twice.message()), HasSubstr("names 0 more than once"));
   ServerConfig many;
   for (int device = 0; device < 65; ++device) many.devices.push_back(absl::StrCat(device));
   EXPECT_THAT(many.Validate(), FailsWith(ErrorReason::kValueOutOfRange, "--devices"));
