@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/option_checks.h"
 #include "client/cli/tls_flags.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -74,7 +76,7 @@ void Describe(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--in-flight", arguments.in_flight,
                  "closed loop: requests in flight, 16 by default; open loop: the most, 4096")
-      ->check(CLI::Range(1, 100000));
+      ->check(cli::WholeNumber(1, 100000));
   app.add_option("--duration", arguments.duration,
                  "of what is counted, as 10s or 5m; default 10s, or once through the trace");
   app.add_option("--ramp", arguments.ramp, "the load grows from nothing for so long; not counted");
@@ -91,6 +93,10 @@ void Describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--seed", arguments.seed, "of data and arrivals");
   app.add_option("--name", arguments.name,
                  "of its leases, for 'winnow leases'; default winnow-stress-PID");
+  app.add_option("--device", arguments.device,
+                 "number of the device that the leases of --chaos=lease ask for; by default the "
+                 "server chooses")
+      ->check(cli::WholeNumber(0, std::numeric_limits<int32_t>::max()));
   app.add_flag("--alone", arguments.alone, "chaos without a second process");
   app.add_option("--json", arguments.json, "file for all figures");
   app.add_option("--csv", arguments.csv, "file for the distribution");
@@ -115,6 +121,12 @@ absl::StatusOr<Settings> Resolve(const Arguments& arguments) {
   run.in_flight = arguments.in_flight > 0 ? arguments.in_flight : (open_loop ? 4096 : 16);
   run.verify = arguments.verify;
   run.seed = arguments.seed;
+  if (arguments.device.has_value() && run.chaos != Chaos::kLease) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--device is ", *arguments.device,
+        "; it goes with --chaos=lease: requests without a lease take the device with the fewest"));
+  }
+  run.lease_device = arguments.device;
   run.lease_name = Or(arguments.name, absl::StrCat("winnow-stress-", getpid()));
   return settings;
 }
@@ -142,6 +154,7 @@ std::vector<std::string> ChildArguments(const Arguments& arguments, const Settin
       {"--in-flight", absl::StrCat(kInFlightOfChild)},
       {"--duration", "24h"},
       {"--name", settings.run.lease_name},
+      {"--device", arguments.device.has_value() ? absl::StrCat(*arguments.device) : ""},
       {"--seed", absl::StrCat(arguments.seed + 1)}};
   std::vector<std::string> words = {"--alone"};
   if (arguments.streaming) words.emplace_back("--stream");

@@ -27,6 +27,7 @@ struct Arguments {
   client::TlsOptions tls;
   double rate = 0, speed = 1, verify = 0.01;
   int in_flight = 0;  // 0: 16 in a closed loop, 4096 in an open one
+  std::optional<int32_t> device;
   bool streaming = false, alone = false;
   uint64_t seed = 1;
 };

@@ -39,12 +39,12 @@ absl::Status Caller::PrepareLease() {
   LeaveLease();
   left_ = 2 * kRequestsAfterOperator + static_cast<int64_t>(random_() % 48);
   end_ = static_cast<End>(random_() % 3);
-  WINNOW_ASSIGN_OR_RETURN(lease_, client_->OpenLease({.display_name = lease_name_}));
+  WINNOW_ASSIGN_OR_RETURN(lease_, client_->OpenLease(lease_options_));
   return absl::OkStatus();
 }
 
 void Caller::StartOperator() {
-  operator_ = std::thread([client = *client_, name = lease_name_] {
+  operator_ = std::thread([client = *client_, name = lease_options_.display_name] {
     const auto leases = client.ListLeases();
     if (!leases.ok()) return;  // a listener that does not administrate
     for (const client::LeaseDescription& lease : *leases) {

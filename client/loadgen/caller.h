@@ -28,10 +28,11 @@ using Connect = std::function<absl::StatusOr<client::Client>()>;
 // Thread safety: one thread. The collector and what connects outlive it.
 class Caller {
  public:
-  Caller(Chaos chaos, std::string lease_name, uint64_t seed, const Connect& connect,
+  // `lease` is what Chaos::kLease opens.
+  Caller(Chaos chaos, client::LeaseOptions lease, uint64_t seed, const Connect& connect,
          Collector& collector)
       : chaos_(chaos),
-        lease_name_(std::move(lease_name)),
+        lease_options_(std::move(lease)),
         connect_(connect),
         collector_(collector),
         random_(seed) {}
@@ -57,7 +58,7 @@ class Caller {
   void StartOperator();
 
   const Chaos chaos_;
-  const std::string lease_name_;
+  const client::LeaseOptions lease_options_;
   const Connect& connect_;
   Collector& collector_;
   std::mt19937_64 random_;

@@ -25,7 +25,8 @@ class Sender {
         workload_(workload),
         collector_(collector),
         random_(options.seed + 1),
-        caller_(options.chaos, options.lease_name, options.seed + 2, connect, collector) {}
+        caller_(options.chaos, {.display_name = options.lease_name, .device = options.lease_device},
+                options.seed + 2, connect, collector) {}
 
   absl::Status Send(absl::Time due) {
     WINNOW_RETURN_IF_ERROR(caller_.Prepare());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,8 @@ struct RunOptions {
   double verify = 0.01;                        // share of results that are checked
   Chaos chaos = Chaos::kNone;
   std::string lease_name;  // of Chaos::kLease
+  std::optional<int32_t>
+      lease_device;  // that its leases ask for, by number; none: the server chooses
   uint64_t seed = 1;
 };
 

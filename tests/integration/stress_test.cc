@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -17,15 +20,17 @@ namespace winnow::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 class StressTest : public ::testing::Test {
  protected:
   // Output and exit code of winnow-stress on the test's server.
-  std::string Stress(const std::string& flags) const {
+  std::string Stress(const std::string& flags) const { return Stress(flags, server_); }
+  static std::string Stress(const std::string& flags, const ServerProcess& server) {
     return RunCommand(absl::StrCat("{ timeout 120 ", ProgramPath(WINNOW_STRESS_PROGRAM),
-                                   " --target=", server_.unix_target(), " ", flags,
+                                   " --target=", server.unix_target(), " ", flags,
                                    "; echo \" code $?\"; }"));
   }
   static ::testing::Matcher<std::string> Passes() {
@@ -85,6 +90,39 @@ TEST_F(StressTest, TheLoadGrowsDuringTheRampAndThatIsNotCounted) {
              folder_.Path("r.json"));
   EXPECT_THAT(output, Passes());
   EXPECT_NEAR(Json()["runs"][0]["ok"].get<double>(), 200, 70);
+}
+
+// The devices of the leases that are open while `load` runs.
+std::set<int32_t> DevicesOfLeases(const ServerProcess& server,
+                                  const std::future<std::string>& load) {
+  std::set<int32_t> devices;
+  const auto admin = server.Admin();
+  while (load.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
+    v1::ListLeasesResponse leases;
+    admin->ListLeases(Patient().get(), v1::ListLeasesRequest(), &leases);
+    for (const v1::LeaseDescription& lease : leases.leases()) devices.insert(lease.device());
+  }
+  return devices;
+}
+
+TEST_F(StressTest, LeasesAskForTheDeviceThatIsNamed) {
+  if (TestBackend() != "cpu") GTEST_SKIP() << "one GPU is no two devices";
+  const ServerProcess server({.flags = {"--devices=0,1"}});
+  const auto load = [this, &server](const std::string& flags) {
+    return std::async(std::launch::async, [this, &server, flags] {
+      return Stress(
+          "--chaos=lease --mix=topk:1x4096:16 --warm-up=0s --duration=2s --in-flight=4 " + flags,
+          server);
+    });
+  };
+  auto second = load("--device=1");
+  EXPECT_THAT(DevicesOfLeases(server, second), ElementsAre(1));
+  EXPECT_THAT(second.get(), Passes());
+  auto any = load("");
+  EXPECT_THAT(DevicesOfLeases(server, any), ElementsAre(0, 1));
+  EXPECT_THAT(any.get(), Passes());
+  EXPECT_THAT(load("--device=2").get(),
+              AllOf(HasSubstr("the devices 0, 1"), Not(HasSubstr(" code 0"))));
 }
 
 TEST_F(StressTest, WhatCannotBeIsRefusedBeforeAnythingIsSent) {

@@ -44,6 +44,7 @@ TEST(ArgumentsTest, WhatCannotBeIsNamedByItsFlag) {
       {[](Arguments& a) { a.chaos = "monkeys"; }, "there is no chaos \"monkeys\""},
       {[](Arguments& a) { a.trace = kDecode, a.rate = 5; }, "--trace brings its own times"},
       {[](Arguments& a) { a.trace = kDecode, a.ramp = "1s"; }, "--trace brings its own times"},
+      {[](Arguments& a) { a.device = 1; }, "--device is 1; it goes with --chaos=lease"},
       {[](Arguments& a) { a.trace = "/none"; }, "/none"}};
   for (const auto& [change, what] : cases) {
     Arguments arguments;
@@ -55,6 +56,7 @@ TEST(ArgumentsTest, WhatCannotBeIsNamedByItsFlag) {
 TEST(ArgumentsTest, TheSecondProcessSendsTheSameToTheSameServerAndDoesNotMultiply) {
   Arguments arguments{.target = "unix:/s", .mix = "topk:1x64:8", .chaos = "lease", .name = "n"};
   arguments.tls.ca_path = "/ca";
+  arguments.device = 3;
   const auto settings = Resolve(arguments);
   ASSERT_OK(settings);
   const std::vector<std::string> words = ChildArguments(arguments, *settings);
@@ -67,6 +69,7 @@ TEST(ArgumentsTest, TheSecondProcessSendsTheSameToTheSameServerAndDoesNotMultipl
   EXPECT_EQ(read.mix, arguments.mix);
   EXPECT_EQ(read.tls.ca_path, "/ca");
   EXPECT_EQ(read.name, "n");
+  EXPECT_EQ(read.device, 3);
   EXPECT_EQ(read.chaos, "lease");
   EXPECT_TRUE(read.alone);
   EXPECT_OK(Resolve(read));
