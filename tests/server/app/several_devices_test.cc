@@ -113,7 +113,7 @@ class SeveralDevicesTest : public ::testing::Test {
 
   std::unique_ptr<HeldLease> Open(std::optional<int32_t> device = std::nullopt) {
     auto lease = std::make_unique<HeldLease>();
-    lease->context.set_wait_for_ready(true);
+    Wait30Seconds(lease->context);
     v1::OpenLeaseRequest request;
     if (device.has_value()) request.set_device(*device);
     lease->stream = v1::LeaseService::NewStub(channel_)->OpenLease(&lease->context, request);

@@ -119,11 +119,16 @@ TEST_F(CompletionThreadTest, TheEndIsFoundAfterTheThreadHasBegunToNap) {
   WorkItem item = MakeTopKItem(1, 64, 4);
   absl::Notification done;
   Launch({&item}, [&] { done.Notify(); });
-  // Longer than it looks without a pause, by the clock that it uses.
-  const auto enough = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-  int64_t asked = 0;
-  while (std::chrono::steady_clock::now() < enough) asked = gate_.asked;
-  EXPECT_LT(asked, 20'000) << "naps are longer than a look";
+  // By the clock that it uses. It looks without a pause for 100 us at most; a nap of a launch of 4
+  // ms takes 500 us, of an older one longer.
+  while (gate_.asked == 0) std::this_thread::yield();
+  const auto begun = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() < begun + std::chrono::milliseconds(4)) {
+  }
+  const int64_t asked = gate_.asked;
+  while (std::chrono::steady_clock::now() < begun + std::chrono::milliseconds(24)) {
+  }
+  EXPECT_LE(gate_.asked - asked, 20 / 0.5 + 1);
   gate_.open = true;
   done.WaitForNotification();
   EXPECT_OK(item.status);
