@@ -5,7 +5,11 @@
 namespace winnow {
 
 std::string CountText(int64_t count, absl::string_view noun) {
-  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+  return absl::StrCat(count, " ", NounText(count, noun));
+}
+
+std::string NounText(int64_t count, absl::string_view noun) {
+  return absl::StrCat(noun, count == 1 ? "" : "s");
 }
 
 }  // namespace winnow

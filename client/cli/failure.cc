@@ -50,12 +50,6 @@ Json FailureJson(absl::string_view command, const absl::Status& status) {
   return {{"command", command}, {"error", std::move(error)}};
 }
 
-absl::Status WithMessage(const absl::Status& status, absl::string_view message) {
-  const std::optional<ErrorInfo> info = GetErrorInfo(status);
-  return info.has_value() ? MakeError(status.code(), message, *info)
-                          : absl::Status(status.code(), message);
-}
-
 absl::Status WithSource(const absl::Status& status, const FieldSources& sources) {
   std::optional<ErrorInfo> info = GetErrorInfo(status);
   if (!info.has_value()) return status;

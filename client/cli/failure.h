@@ -36,9 +36,6 @@ Json FailureJson(absl::string_view command, const absl::Status& status);
 // A field of a request and the option whose file it came from: {"lengths", "--lengths l.npy"}.
 using FieldSources = std::vector<std::pair<std::string, std::string>>;
 
-// The same error in other words.
-absl::Status WithMessage(const absl::Status& status, absl::string_view message);
-
 // The server's error with the option of the field at fault after the message, so that a person
 // knows which file to look at. The longest matching field counts. A leading "step." of the field
 // and the message goes.

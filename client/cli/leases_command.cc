@@ -18,6 +18,7 @@
 #include "client/cli/session.h"
 #include "winnow/client/error.h"
 #include "winnow/kernels/status_macros.h"
+#include "winnow/kernels/with_message.h"
 
 namespace winnow::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "winnow/kernels/count_text.h"
 
 namespace winnow::cli {
 
@@ -15,7 +16,7 @@ std::string Grouped(int64_t number) {
 }
 
 std::string Counted(int64_t number, absl::string_view noun) {
-  return absl::StrCat(Grouped(number), " ", noun, number == 1 ? "" : "s");
+  return absl::StrCat(Grouped(number), " ", NounText(number, noun));
 }
 
 std::string ShownAge(absl::Duration age) {

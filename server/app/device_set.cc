@@ -8,14 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
+#include "winnow/kernels/with_message.h"
 
 namespace winnow::server {
 namespace {
-
-// The same error, with a message that says more.
-absl::Status WithMessage(const absl::Status& status, const std::string& message) {
-  return MakeError(status.code(), message, GetErrorInfo(status).value_or(ErrorInfo{}));
-}
 
 // Names the setting that decides about an error of opening a device.
 absl::Status WithWayOut(const absl::Status& status, const ServerConfig& config) {

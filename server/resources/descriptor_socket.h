@@ -66,15 +66,6 @@ class DescriptorSocket {
   std::thread thread_;
 };
 
-// Client side: sends `descriptor` for `lease_id` and returns the import token. Blocks for at most
-// `timeout`. Unavailable when the socket does not answer; the server's refusal otherwise.
-absl::StatusOr<std::string> SendDescriptor(absl::string_view socket_path,
-                                           absl::string_view lease_id, int descriptor,
-                                           absl::Duration timeout);
-// Client side: the descriptor that `export_token` of ExportBuffer stands for. Errors as above.
-absl::StatusOr<UniqueFd> FetchDescriptor(absl::string_view socket_path, absl::string_view lease_id,
-                                         absl::string_view export_token, absl::Duration timeout);
-
 }  // namespace winnow::server
 
 #endif  // WINNOW_SERVER_RESOURCES_DESCRIPTOR_SOCKET_H_

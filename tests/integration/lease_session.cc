@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/resources/descriptor_socket.h"
+#include "winnow/client/descriptor_passing.h"
 
 namespace winnow::testing {
 
@@ -73,7 +73,7 @@ grpc::Status LeaseSession::Read(const v1::ResourceId& buffer, std::string& bytes
 }
 
 std::string LeaseSession::HandOver(int descriptor) const {
-  return server::SendDescriptor(grant().descriptor_socket_path(), id(), descriptor,
+  return client::SendDescriptor(grant().descriptor_socket_path(), id(), descriptor,
                                 absl::Seconds(10))
       .value_or("");
 }

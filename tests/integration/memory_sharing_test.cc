@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/resources/descriptor_socket.h"
+#include "server/resources/shared_memory.h"
 #include "tests/integration/grpc_status_matchers.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/one_lease_test.h"
@@ -21,6 +21,7 @@
 #include "tests/integration/test_programs.h"
 #include "tests/testing/random.h"
 #include "tests/testing/requests.h"
+#include "winnow/client/descriptor_passing.h"
 #include "winnow/kernels/device.h"
 
 namespace winnow::testing {
@@ -46,7 +47,7 @@ class MemorySharingTest : public OneLeaseTest {
   }
 
   std::string Send(int descriptor) {
-    const auto token = server::SendDescriptor(session_->grant().descriptor_socket_path(),
+    const auto token = client::SendDescriptor(session_->grant().descriptor_socket_path(),
                                               session_->id(), descriptor, absl::Seconds(10));
     EXPECT_TRUE(token.ok()) << token.status();
     return token.value_or("");
@@ -264,7 +265,7 @@ TEST_F(EngineTest, MemoryOfTheServerIsExportedBothWays) {
       memory = sharing().OpenIpcHandle(response.ipc_handle());
     } else {
       const auto descriptor =
-          server::FetchDescriptor(session_->grant().descriptor_socket_path(), session_->id(),
+          client::FetchDescriptor(session_->grant().descriptor_socket_path(), session_->id(),
                                   response.export_token(), absl::Seconds(10));
       ASSERT_TRUE(descriptor.ok()) << descriptor.status();
       const int number = descriptor->get();

@@ -13,14 +13,13 @@
 
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
+#include "winnow/client/descriptor_passing.h"
 
 namespace winnow::server {
 namespace {
 
-using ::testing::HasSubstr;
 using winnow::testing::FailsWith;
 using winnow::testing::IsOk;
-using winnow::testing::StatusIs;
 
 const std::string kLease(32, 'a');
 
@@ -47,7 +46,7 @@ class DescriptorSocketTest : public ::testing::Test {
 
   absl::StatusOr<std::string> Send(const std::string& lease_id) {
     const UniqueFd memory(memfd_create("test", MFD_CLOEXEC));
-    return SendDescriptor(socket_->path(), lease_id, memory.get(), absl::Seconds(10));
+    return client::SendDescriptor(socket_->path(), lease_id, memory.get(), absl::Seconds(10));
   }
 
   UniqueFd Connect() {
@@ -74,7 +73,8 @@ class DescriptorSocketTest : public ::testing::Test {
 TEST_F(DescriptorSocketTest, ADescriptorArrivesAndIsTheSameMemory) {
   const UniqueFd memory(memfd_create("test", MFD_CLOEXEC));
   ASSERT_EQ(write(memory.get(), "scores", 6), 6);
-  const auto token = SendDescriptor(socket_->path(), kLease, memory.get(), absl::Seconds(10));
+  const auto token =
+      client::SendDescriptor(socket_->path(), kLease, memory.get(), absl::Seconds(10));
   ASSERT_THAT(token, IsOk());
   const auto received = inbox_.Take(kLease, *token);
   ASSERT_THAT(received, IsOk());
@@ -85,8 +85,8 @@ TEST_F(DescriptorSocketTest, ADescriptorArrivesAndIsTheSameMemory) {
 }
 
 TEST_F(DescriptorSocketTest, AnUnknownLeaseIsRefusedWithItsReason) {
-  EXPECT_THAT(Send(std::string(32, 'b')),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("LEASE_NOT_FOUND")));
+  EXPECT_THAT(Send(std::string(32, 'b')).status(),
+              FailsWith(ErrorReason::kLeaseNotFound, "descriptor"));
   EXPECT_EQ(inbox_.waiting(), 0);
 }
 
@@ -96,15 +96,16 @@ TEST_F(DescriptorSocketTest, AnExportedDescriptorIsFetchedOnceByItsLease) {
   const auto token = inbox_.Put(kLease, std::move(memory));
   ASSERT_THAT(token, IsOk());
   EXPECT_THAT(
-      FetchDescriptor(socket_->path(), std::string(32, 'b'), *token, absl::Seconds(10)).status(),
-      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("LEASE_NOT_FOUND")));
-  const auto fetched = FetchDescriptor(socket_->path(), kLease, *token, absl::Seconds(10));
+      client::FetchDescriptor(socket_->path(), std::string(32, 'b'), *token, absl::Seconds(10))
+          .status(),
+      FailsWith(ErrorReason::kLeaseNotFound, "descriptor"));
+  const auto fetched = client::FetchDescriptor(socket_->path(), kLease, *token, absl::Seconds(10));
   ASSERT_THAT(fetched, IsOk());
   char text[7] = {};
   ASSERT_EQ(pread(fetched->get(), text, 6, 0), 6);
   EXPECT_STREQ(text, "scores");
-  EXPECT_THAT(FetchDescriptor(socket_->path(), kLease, *token, absl::Seconds(10)).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("RESOURCE_NOT_FOUND")));
+  EXPECT_THAT(client::FetchDescriptor(socket_->path(), kLease, *token, absl::Seconds(10)).status(),
+              FailsWith(ErrorReason::kResourceNotFound, "descriptor"));
 }
 
 TEST_F(DescriptorSocketTest, MalformedPacketsEndTheirConnectionOnly) {
