@@ -29,6 +29,11 @@ class UpdateChecker {
     int64_t& filled = touched_.try_emplace(edit.row, filled_[edit.row]).first->second;
     const int64_t column = append ? filled : edit.column;
     const auto count = static_cast<int64_t>(edit.page_ids.size());
+    if (append && count > shape_.columns - column) {
+      return InvalidField(ErrorReason::kRangeOutOfBounds, absl::StrCat(field, ".page_ids"), count,
+                          absl::StrCat("at most ", shape_.columns - column,
+                                       " more ids in a row of ", shape_.columns));
+    }
     if (column < 0 || column > shape_.columns || count > shape_.columns - column) {
       return InvalidField(ErrorReason::kRangeOutOfBounds, absl::StrCat(field, ".column"), column,
                           absl::StrCat("at most ", shape_.columns - count, " for ", count,

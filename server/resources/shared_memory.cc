@@ -30,8 +30,8 @@ absl::Status CheckIsSharedMemory(int fd) {
                       (file_system.f_type == TMPFS_MAGIC || file_system.f_type == HUGETLBFS_MAGIC);
   if (memory) return absl::OkStatus();
   return MakeError(absl::StatusCode::kInvalidArgument,
-                   "descriptor is no shared memory; make it with shm_open or memfd_create",
-                   {.reason = ErrorReason::kFieldsConflict, .field = "descriptor"});
+                   "import_token names no shared memory; make it with shm_open or memfd_create",
+                   {.reason = ErrorReason::kFieldsConflict, .field = "import_token"});
 }
 
 absl::Status CheckRange(int fd, const SharedMemory::Options& options) {

@@ -15,13 +15,14 @@ namespace {
 constexpr int64_t kMaxWriteBytes = int64_t{4} << 20;
 constexpr int64_t kReadChunkBytes = int64_t{1} << 20;
 
-absl::Status CheckRange(int64_t offset, int64_t bytes, int64_t size) {
+// `field` is where the request says how many `bytes`.
+absl::Status CheckRange(absl::string_view field, int64_t offset, int64_t bytes, int64_t size) {
   if (offset < 0 || offset > size) {
     return InvalidField(ErrorReason::kRangeOutOfBounds, "offset_bytes", offset,
                         absl::StrCat("0 to ", size, ", the buffer's size"));
   }
   if (bytes >= 0 && bytes <= size - offset) return absl::OkStatus();
-  return InvalidField(ErrorReason::kRangeOutOfBounds, "size_bytes", bytes,
+  return InvalidField(ErrorReason::kRangeOutOfBounds, field, bytes,
                       absl::StrCat("0 to ", size - offset, " from offset ", offset));
 }
 
@@ -69,7 +70,7 @@ absl::Status WriteBufferStream::Write() {
     return InvalidField(ErrorReason::kMessageTooLarge, "data", bytes,
                         absl::StrCat("up to ", kMaxWriteBytes, " bytes a message"));
   }
-  WINNOW_RETURN_IF_ERROR(CheckRange(message.offset_bytes(), bytes, buffer_->size_bytes()));
+  WINNOW_RETURN_IF_ERROR(CheckRange("data", message.offset_bytes(), bytes, buffer_->size_bytes()));
   WINNOW_RETURN_IF_ERROR(
       DeviceForRequest(environment_, resources_.get())
           .backend->CopyToDevice(buffer_->data() + message.offset_bytes(),
@@ -114,8 +115,8 @@ absl::Status ReadBufferStream::Begin() {
   WINNOW_ASSIGN_OR_RETURN(resources_,
                           RequestResources::Open(*environment_.ledger, request.lease_id()));
   WINNOW_ASSIGN_OR_RETURN(buffer_, resources_->FindBuffer("buffer", request.buffer()));
-  WINNOW_RETURN_IF_ERROR(
-      CheckRange(request.offset_bytes(), request.size_bytes(), buffer_->size_bytes()));
+  WINNOW_RETURN_IF_ERROR(CheckRange("size_bytes", request.offset_bytes(), request.size_bytes(),
+                                    buffer_->size_bytes()));
   next_ = request.offset_bytes();
   end_ = request.size_bytes() == 0 ? buffer_->size_bytes() : next_ + request.size_bytes();
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "server/rpc/request_scope.h"
 #include "server/rpc/sharing_methods.h"
 #include "winnow/kernels/error.h"
+#include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::server {
@@ -160,7 +161,10 @@ absl::Status ForkPageTable(const RpcEnvironment& environment,
   WINNOW_ASSIGN_OR_RETURN(const std::shared_ptr<PageTable> table,
                           FindPageTable(environment, request.lease_id(), request.page_table()));
   const std::vector<int64_t> rows(request.source_rows().begin(), request.source_rows().end());
-  WINNOW_ASSIGN_OR_RETURN(const int64_t bytes, PageTable::BytesFor(table->ForkedShape(rows)));
+  const PageTableShape shape = table->ForkedShape(rows);
+  WINNOW_RETURN_IF_ERROR(
+      FieldInRange(ErrorReason::kShapeOutOfRange, "source_rows", shape.rows, 1, kMaxRows));
+  WINNOW_ASSIGN_OR_RETURN(const int64_t bytes, PageTable::BytesFor(shape));
   WINNOW_ASSIGN_OR_RETURN(std::vector<QuotaHold> holds,
                           environment.ledger->Reserve(request.lease_id(), bytes));
   WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<PageTable> fork, table->Fork(rows));

@@ -87,7 +87,7 @@ TEST_P(ClientLeaseTest, LargeBuffersTravelInChunks) {
   ASSERT_OK(buffer->ReadElements<uint8_t>(0, absl::MakeSpan(back)));
   EXPECT_EQ(back, bytes);
   EXPECT_THAT(buffer->WriteElements<uint8_t>(1, bytes),
-              FailsWith(ErrorReason::kRangeOutOfBounds, "size_bytes"));
+              FailsWith(ErrorReason::kRangeOutOfBounds, "data"));
 }
 
 TEST_P(ClientLeaseTest, SharedMemoryIsReadAndWrittenInPlace) {
@@ -135,7 +135,7 @@ TEST_P(ClientLeaseTest, PageTablesHaveVersionsAndForks) {
   ASSERT_OK(before);
   EXPECT_THAT(before->slots.row<int32_t>(0), ElementsAre(15, 10));
   EXPECT_THAT(table->Append(0, {1}).status(),
-              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[0].column"));
+              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[0].page_ids"));
   EXPECT_EQ(table->version(), 3);
 }
 

@@ -88,8 +88,8 @@ void AddWrites(std::vector<Refusal>& all) {
   range(257, 0, {kOutOfBounds, "offset_bytes", "257", limit});
   range(INT64_MAX, 4, {kOutOfBounds, "offset_bytes", std::to_string(INT64_MAX), limit});
   range(INT64_MIN, 4, {kOutOfBounds, "offset_bytes", std::to_string(INT64_MIN), limit});
-  range(253, 4, {kOutOfBounds, "size_bytes", "4", "0 to 3 from offset 253"});
-  range(256, 1, {kOutOfBounds, "size_bytes", "1", "0 to 0 from offset 256"});
+  range(253, 4, {kOutOfBounds, "data", "4", "0 to 3 from offset 253"});
+  range(256, 1, {kOutOfBounds, "data", "1", "0 to 0 from offset 256"});
   range(0, (4 << 20) + 1,
         {v1::ERROR_REASON_MESSAGE_TOO_LARGE, "data", "4194305", "up to 4194304 bytes a message"});
   AddWrite(all, "no chunk at all",
@@ -100,7 +100,7 @@ void AddWrites(std::vector<Refusal>& all) {
              return std::vector{Chunk(scene, 192, 8), Chunk(scene, -8, 8)};
            });
   AddWrite(all, "a second chunk past the end",
-           {kOutOfBounds, "size_bytes", "64", "0 to 56 from offset 200"}, [](RefusalScene& scene) {
+           {kOutOfBounds, "data", "64", "0 to 56 from offset 200"}, [](RefusalScene& scene) {
              return std::vector{Chunk(scene, 192, 8), Chunk(scene, 200, 64)};
            });
   AddWrite(all, "read-only memory", {v1::ERROR_REASON_FIELDS_CONFLICT, "buffer", "", ""},
@@ -161,7 +161,7 @@ int MemoryOf(int64_t bytes) {
 }
 
 void AddImports(std::vector<Refusal>& all) {
-  const Says no_memory{v1::ERROR_REASON_FIELDS_CONFLICT, "descriptor", "", ""};
+  const Says no_memory{v1::ERROR_REASON_FIELDS_CONFLICT, "import_token", "", ""};
   AddImport(all, "a pipe", no_memory, [] {
     int ends[2] = {};
     if (pipe(ends) != 0) return -1;

@@ -133,14 +133,14 @@ void AddEdits(RefusalTable<v1::UpdatePageTableRequest>& table) {
               });
   }
   table.Add("an append past the width of the table",
-            {kOutOfBounds, "appends[0].column", "3", "at most 2 for 2 ids in a row of 4"},
+            {kOutOfBounds, "appends[0].page_ids", "2", "at most 1 more ids in a row of 4"},
             [](RefusalScene&, auto& request) {
               auto& append = *request.add_appends();
               append.add_page_ids(1);
               append.add_page_ids(2);
             });
   table.Add("two appends that together pass the width",
-            {kOutOfBounds, "appends[1].column", "4", "at most 3 for 1 ids in a row of 4"},
+            {kOutOfBounds, "appends[1].page_ids", "1", "at most 0 more ids in a row of 4"},
             [](RefusalScene&, auto& request) {
               request.add_appends()->add_page_ids(1);
               request.add_appends()->add_page_ids(2);
@@ -208,7 +208,7 @@ void AddForks(std::vector<Refusal>& all) {
   table.Add("of a plan", {v1::ERROR_REASON_FIELDS_CONFLICT, "page_table", "*", ""},
             [](RefusalScene& scene, auto& request) { *request.mutable_page_table() = scene.plan; });
   table.Add("of more rows than a table has",
-            {v1::ERROR_REASON_SHAPE_OUT_OF_RANGE, "row_count", "65537", "1 to 65536"},
+            {v1::ERROR_REASON_SHAPE_OUT_OF_RANGE, "source_rows", "65537", "1 to 65536"},
             [](RefusalScene&, auto& request) {
               for (int row = 0; row < 65537; ++row) request.add_source_rows(row % 2);
             });

@@ -108,10 +108,13 @@ void AddShapes(Table& table) {
       [](RefusalScene&, auto& request) { Second(request).mutable_scores()->set_row_stride(5); });
 }
 
-void AddMemory(Table& table) {
+void AddMissingLease(Table& table) {
   table.Add("a buffer without a lease",
             {v1::ERROR_REASON_FIELD_MISSING, "lease_id", "", "resources belong to a lease"},
             [](RefusalScene&, auto& request) { request.clear_lease_id(); });
+}
+
+void AddMemory(Table& table) {
   constexpr auto kOverlap = v1::ERROR_REASON_OUTPUTS_OVERLAP;
   table.Add("two steps that write one range",
             {kOverlap, "steps[1].indices", "steps[0].keys", "memory of its own"},
@@ -274,6 +277,7 @@ std::vector<Refusal> StepRefusals() {
   AddReferences(table);
   AddOutputNames(table);
   AddShapes(table);
+  AddMissingLease(table);
   AddMemory(table);
   table.MoveTo(all);
   return all;

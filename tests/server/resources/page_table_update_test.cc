@@ -71,12 +71,12 @@ TEST(PageTableUpdateTest, RangesMustFitTheirRow) {
 TEST(PageTableUpdateTest, AppendsAreCheckedWhereTheyWillLand) {
   EXPECT_THAT(Check({.appends = {{.row = 1, .page_ids = {1}}}}), IsOk());
   EXPECT_THAT(Check({.appends = {{.row = 1, .page_ids = {1}}, {.row = 1, .page_ids = {2}}}}),
-              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[1].column"));
+              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[1].page_ids"));
   EXPECT_THAT(Check({.clear_rows = {1}, .appends = {{.row = 1, .page_ids = {1, 2, 3, 4}}}}),
               IsOk());
   EXPECT_THAT(Check({.ranges = {{.row = 0, .column = 3, .page_ids = {1}}},
                      .appends = {{.row = 0, .page_ids = {1}}}}),
-              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[0].column"));
+              FailsWith(ErrorReason::kRangeOutOfBounds, "appends[0].page_ids"));
   EXPECT_THAT(Check({.clear_rows = {0, 2}}),
               FailsWith(ErrorReason::kRangeOutOfBounds, "clear_rows[1]"));
 }

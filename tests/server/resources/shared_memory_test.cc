@@ -65,14 +65,14 @@ TEST(SharedMemoryTest, RangesOutsideTheMemoryAreRefused) {
 TEST(SharedMemoryTest, OtherKindsOfFilesAreRefused) {
   const UniqueFd disk(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   EXPECT_THAT(SharedMemory::Map(disk, {.size_bytes = 1, .read_only = true}),
-              FailsWith(ErrorReason::kFieldsConflict, "descriptor"));
+              FailsWith(ErrorReason::kFieldsConflict, "import_token"));
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd reader(ends[0]), writer(ends[1]);
   EXPECT_THAT(SharedMemory::Map(reader, {.size_bytes = 1, .read_only = true}),
-              FailsWith(ErrorReason::kFieldsConflict, "descriptor"));
+              FailsWith(ErrorReason::kFieldsConflict, "import_token"));
   EXPECT_THAT(SharedMemory::Map(UniqueFd(), {.size_bytes = 1}),
-              FailsWith(ErrorReason::kFieldsConflict, "descriptor"));
+              FailsWith(ErrorReason::kFieldsConflict, "import_token"));
 }
 
 TEST(SharedMemoryTest, AMemoryThatMayNotBeWrittenNeedsReadOnly) {
