@@ -77,7 +77,7 @@ absl::Status ListResources(const RpcEnvironment& environment,
 absl::StatusOr<std::vector<int32_t>> InitialIds(const RpcEnvironment& environment,
                                                 const v1::CreatePageTableRequest& request) {
   if (!request.has_initial()) return std::vector<int32_t>();
-  RequestScope scope(environment.limits, RequestKind::kUnary, nullptr);
+  RequestScope scope(environment.limits, RequestKind::kInline, nullptr);
   TensorRef ids;
   WINNOW_RETURN_IF_ERROR(scope.Matrix("initial", &request.initial(), {.scores = false}, ids));
   if (ids.rows != request.row_count() || ids.columns != request.column_count()) {

@@ -80,7 +80,7 @@ absl::StatusOr<PlanRequest> DecodePlan(const v1::PlanTopKRequest& request,
     return InvalidField(ErrorReason::kDtypeUnsupported, "data_type", request.data_type(),
                         "1 (float32) or 2 (bfloat16)");
   }
-  RequestScope scope(limits, RequestKind::kUnary, nullptr);
+  RequestScope scope(limits, RequestKind::kInline, nullptr);
   TensorRef lengths;
   WINNOW_RETURN_IF_ERROR(scope.RequiredVector("lengths", WINNOW_OPTIONAL_FIELD(request, lengths),
                                               request.lengths().row_count(), lengths));

@@ -193,7 +193,7 @@ absl::Status RequestScope::Inline(const v1::Tensor& tensor, TensorRef& matrix) {
 
 absl::Status RequestScope::Reference(const v1::Tensor& tensor, TensorRef& matrix) const {
   const v1::StepOutput& reference = tensor.step_output();
-  if (kind_ == RequestKind::kUnary) {
+  if (kind_ != RequestKind::kSteps) {
     return BadReference("step_output.step_index", reference.step_index(),
                         "inline_data here; earlier steps exist in Execute alone");
   }

@@ -22,8 +22,9 @@
 
 namespace winnow::server {
 
-// Whether a request is one operation or steps that may refer to each other and keep outputs.
-enum class RequestKind { kUnary, kSteps };
+// Whether a request is one operation, steps that may refer to each other and keep outputs, or one
+// whose tensors the host reads, so that they are inline.
+enum class RequestKind { kUnary, kSteps, kInline };
 
 // What an operation accepts for a matrix.
 struct MatrixRule {

@@ -44,6 +44,12 @@ absl::StatusOr<RequestResources*> RequestScope::Resources() const {
 }
 
 absl::Status RequestScope::Stored(const v1::BufferRange& range, TensorRef& matrix) {
+  if (kind_ == RequestKind::kInline) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        "buffer is set, but this request takes inline_data alone",
+        {.reason = ErrorReason::kFieldsConflict, .field = "buffer", .limit = "inline_data alone"});
+  }
   WINNOW_ASSIGN_OR_RETURN(RequestResources * resources, Resources());
   WINNOW_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> buffer,
                           resources->FindBuffer("buffer.buffer", range.buffer()));

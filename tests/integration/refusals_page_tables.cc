@@ -46,6 +46,14 @@ void AddShapes(RefusalTable<v1::CreatePageTableRequest>& table) {
             });
 }
 
+void AddInitialElsewhere(RefusalTable<v1::CreatePageTableRequest>& table) {
+  table.Add("initial ids in a buffer",
+            {v1::ERROR_REASON_FIELDS_CONFLICT, "initial.buffer", "", "inline_data alone"},
+            [](RefusalScene& scene, auto& request) {
+              *request.mutable_initial() = BufferTensor(v1::DATA_TYPE_INT32, 2, 2, scene.scores);
+            });
+}
+
 void AddInitial(RefusalTable<v1::CreatePageTableRequest>& table) {
   table.Add("initial ids as float32",
             {v1::ERROR_REASON_DTYPE_UNSUPPORTED, "initial.data_type", "1", "3 (int32)"},
@@ -221,6 +229,7 @@ std::vector<Refusal> PageTableRefusals() {
   std::vector<Refusal> all;
   RefusalTable<v1::CreatePageTableRequest> creations("MemoryService/CreatePageTable", GoodTable);
   AddShapes(creations);
+  AddInitialElsewhere(creations);
   AddInitial(creations);
   creations.MoveTo(all);
   RefusalTable<v1::UpdatePageTableRequest> updates("MemoryService/UpdatePageTable", GoodUpdate);
