@@ -94,8 +94,9 @@ def serve(folder):
 def demo(folder, sockets):
     """A client of the host on the shared socket."""
     command = support.topk_files(folder)
-    code, output = run(support.CLI, *command, f'--target=unix:{sockets}/winnow.sock')
-    check(code == 0, output)
+    for work in (command, ['demo', '--no-picture']):
+        code, output = run(support.CLI, *work, f'--target=unix:{sockets}/winnow.sock')
+        check(code == 0, output)
 
 
 def main():
