@@ -49,6 +49,15 @@ CLI::Validator PowerOfTwo(int64_t low, int64_t high) {
   });
 }
 
+CLI::Validator Number(double low, double high) {
+  return Named("", [low, high](std::string& text) -> std::string {
+    double number = 0;
+    // As a conjunction, so that it is false for what is no number too.
+    if (absl::SimpleAtod(text, &number) && number >= low && number <= high) return "";
+    return Refusal(text, absl::StrCat("a number from ", low, " to ", high));
+  });
+}
+
 CLI::Validator Seconds() {
   constexpr double kDay = 86400;
   return Named("", [](std::string& text) -> std::string {

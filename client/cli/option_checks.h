@@ -19,6 +19,9 @@ CLI::Validator WholeNumber(int64_t low, int64_t high);
 // A power of two, `low` to `high` inclusive.
 CLI::Validator PowerOfTwo(int64_t low, int64_t high);
 
+// A finite number, `low` to `high` inclusive.
+CLI::Validator Number(double low, double high);
+
 // A number of seconds, more than 0 and at most a day.
 CLI::Validator Seconds();
 

@@ -15,6 +15,8 @@ namespace winnow::stress {
 namespace {
 
 constexpr int kInFlightOfChild = 8;
+// The second process has the next one.
+constexpr int64_t kMaxSeed = std::numeric_limits<int64_t>::max() - 1;
 
 absl::StatusOr<absl::Duration> ParseTime(const char* flag, const std::string& text) {
   absl::Duration value;
@@ -58,6 +60,12 @@ absl::Status ResolveTimes(const Arguments& arguments, Settings& settings) {
   return absl::OkStatus();
 }
 
+void DescribeFiles(CLI::App& app, Arguments& arguments) {
+  app.add_option("--json", arguments.json, "file for all figures");
+  app.add_option("--csv", arguments.csv, "file for the distribution");
+  app.add_option("--picture", arguments.picture, "SVG file");
+}
+
 }  // namespace
 
 void Describe(CLI::App& app, Arguments& arguments) {
@@ -69,38 +77,37 @@ void Describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--trace", arguments.trace, "file of recorded requests, sent at their times")
       ->excludes("--mix");
   app.add_option("--speed", arguments.speed, "of a trace: 2 is twice as fast")
-      ->check(CLI::Range(0.001, 1000.0));
+      ->transform(cli::Number(0.001, 1000));
   app.add_option("--pattern", arguments.pattern, "scores: uniform, ties, equal or special");
   app.add_option("--rate", arguments.rate,
                  "requests a second, sent when due whatever the answers do; 0: closed loop")
-      ->check(CLI::Range(0.0, 1e6));
+      ->transform(cli::Number(0, 1e6));
   app.add_option("--in-flight", arguments.in_flight,
                  "closed loop: requests in flight, 16 by default; open loop: the most, 4096")
-      ->check(cli::WholeNumber(1, 100000));
+      ->transform(cli::WholeNumber(1, 100000));
   app.add_option("--duration", arguments.duration,
                  "of what is counted, as 10s or 5m; default 10s, or once through the trace");
   app.add_option("--ramp", arguments.ramp, "the load grows from nothing for so long; not counted");
   app.add_option("--warm-up", arguments.warm_up, "sent after that and not counted; default 1s");
   app.add_option("--timeout", arguments.timeout, "of a call");
   app.add_option("--verify", arguments.verify, "share of results that are checked, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0));
+      ->transform(cli::Number(0, 1));
   app.add_option("--chaos", arguments.chaos,
                  "none, cancel, deadline, malformed, churn, lease or slow");
   app.add_option("--search-p99", arguments.objective,
                  "finds the highest rate whose 99th percentile stays below this, as 2ms");
   app.add_option("--step", arguments.step, "duration of each rate of a search");
   app.add_flag("--stream", arguments.streaming, "top-k and maxima over ExecuteStream");
-  app.add_option("--seed", arguments.seed, "of data and arrivals");
+  app.add_option("--seed", arguments.seed, "of data and arrivals")
+      ->transform(cli::WholeNumber(0, kMaxSeed));
   app.add_option("--name", arguments.name,
                  "of its leases, for 'winnow leases'; default winnow-stress-PID");
   app.add_option("--device", arguments.device,
                  "number of the device that the leases of --chaos=lease ask for; by default the "
                  "server chooses")
-      ->check(cli::WholeNumber(0, std::numeric_limits<int32_t>::max()));
+      ->transform(cli::WholeNumber(0, std::numeric_limits<int32_t>::max()));
   app.add_flag("--alone", arguments.alone, "chaos without a second process");
-  app.add_option("--json", arguments.json, "file for all figures");
-  app.add_option("--csv", arguments.csv, "file for the distribution");
-  app.add_option("--picture", arguments.picture, "SVG file");
+  DescribeFiles(app, arguments);
 }
 
 absl::StatusOr<Settings> Resolve(const Arguments& arguments) {

@@ -33,8 +33,8 @@ struct RunOptions {
   double verify = 0.01;                        // share of results that are checked
   Chaos chaos = Chaos::kNone;
   std::string lease_name;  // of Chaos::kLease
-  std::optional<int32_t>
-      lease_device;  // that its leases ask for, by number; none: the server chooses
+  // The number of the device that its leases ask for; none: the server chooses.
+  std::optional<int32_t> lease_device;
   uint64_t seed = 1;
 };
 

@@ -1,5 +1,6 @@
 #include "client/loadgen/shape.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -37,8 +38,8 @@ absl::StatusOr<Shape> ParseShape(absl::string_view part) {
   const std::pair<absl::string_view, absl::string_view> weighted =
       absl::StrSplit(part, absl::MaxSplits('*', 1));
   Shape shape;
-  if (!weighted.second.empty() &&
-      (!absl::SimpleAtod(weighted.second, &shape.weight) || !(shape.weight > 0))) {
+  if (absl::StrContains(part, '*') && (!absl::SimpleAtod(weighted.second, &shape.weight) ||
+                                       !(shape.weight > 0) || !std::isfinite(shape.weight))) {
     return BadPart(part, "the weight is no positive number");
   }
   const std::vector<absl::string_view> words = absl::StrSplit(weighted.first, ':');

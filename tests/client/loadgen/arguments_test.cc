@@ -53,6 +53,28 @@ TEST(ArgumentsTest, WhatCannotBeIsNamedByItsFlag) {
   }
 }
 
+// What the parser makes of `flag`.
+Arguments Parse(const std::string& flag) {
+  Arguments arguments;
+  CLI::App app;
+  Describe(app, arguments);
+  app.parse(std::vector<std::string>{flag});
+  return arguments;
+}
+
+TEST(ArgumentsTest, NumbersAreTheDigitsThatAreWritten) {
+  EXPECT_EQ(Parse("--device=010").device, 10);
+  EXPECT_EQ(Parse("--in-flight=010").in_flight, 10);
+  EXPECT_EQ(Parse("--seed=010").seed, 10);
+  EXPECT_EQ(Parse("--rate=2.5e3").rate, 2500);
+  for (const char* flag :
+       {"--device=+1", "--device=-1", "--in-flight= 5", "--in-flight=0", "--seed=-1", "--seed=0x1",
+        "--seed=9223372036854775807", "--rate=nan", "--rate=inf", "--rate=-1", "--rate=1000001",
+        "--speed=nan", "--speed=0", "--verify=nan", "--verify=1.1", "--verify=x"}) {
+    EXPECT_THROW(Parse(flag), CLI::ValidationError) << flag;
+  }
+}
+
 TEST(ArgumentsTest, TheSecondProcessSendsTheSameToTheSameServerAndDoesNotMultiply) {
   Arguments arguments{.target = "unix:/s", .mix = "topk:1x64:8", .chaos = "lease", .name = "n"};
   arguments.tls.ca_path = "/ca";
