@@ -6,11 +6,11 @@
 #include <sys/un.h>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/src/tls_credentials.h"
 #include "winnow/kernels/error.h"
+#include "winnow/kernels/plain_number.h"
 
 namespace winnow::client {
 namespace {
@@ -62,7 +62,7 @@ absl::Status CheckTarget(absl::string_view target) {
     return BadTarget(target, kForms);
   }
   int32_t port = 0;
-  if (!absl::SimpleAtoi(target.substr(colon + 1), &port) || port < 1 || port > 65535) {
+  if (!ParsePlainNumber(target.substr(colon + 1), port) || port < 1 || port > 65535) {
     return BadTarget(target, "a port of 1 to 65535");
   }
   return absl::OkStatus();

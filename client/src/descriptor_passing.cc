@@ -56,6 +56,8 @@ bool IsServed(absl::string_view path) {
   sockaddr_un address = {};
   if (!SetPath(path, address)) return false;
   const UniqueDescriptor probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Without a descriptor to look with, a file must do: the path is kept for as long as the lease.
+  if (!probe.valid()) return access(address.sun_path, F_OK) == 0;
   // Busy or closed to this user: there is a server, and an error later says what is wrong.
   return Reach(probe, address) || errno == EAGAIN || errno == EACCES;
 }

@@ -23,14 +23,26 @@ TEST(ChannelTest, SocketsAndPortsAreTargets) {
 }
 
 TEST(ChannelTest, AnythingElseIsRefusedByName) {
-  for (const std::string& target :
-       {std::string(), std::string("unix:"), std::string("unix://"), std::string("unix://host/s"),
-        absl::StrCat("unix:///", std::string(107, 'a')),
-        absl::StrCat("unix:/", std::string(107, 'a')), std::string("localhost"),
-        std::string(":7070"), std::string("localhost:"), std::string("localhost:0"),
-        std::string("localhost:65536"), std::string("localhost:http"), std::string("::1:7070"),
-        std::string("[]:7070"), std::string("dns:///localhost:7070"), std::string("a b:1"),
-        std::string("host:99999999999999999999")}) {
+  for (const std::string& target : {std::string(),
+                                    std::string("unix:"),
+                                    std::string("unix://"),
+                                    std::string("unix://host/s"),
+                                    absl::StrCat("unix:///", std::string(107, 'a')),
+                                    absl::StrCat("unix:/", std::string(107, 'a')),
+                                    std::string("localhost"),
+                                    std::string(":7070"),
+                                    std::string("localhost:"),
+                                    std::string("localhost:0"),
+                                    std::string("localhost:65536"),
+                                    std::string("localhost:http"),
+                                    std::string("localhost:+1"),
+                                    std::string("localhost: 1"),
+                                    std::string("localhost:1 "),
+                                    std::string("::1:7070"),
+                                    std::string("[]:7070"),
+                                    std::string("dns:///localhost:7070"),
+                                    std::string("a b:1"),
+                                    std::string("host:99999999999999999999")}) {
     EXPECT_THAT(CheckTarget(target),
                 winnow::testing::FailsWith(ErrorReason::kValueOutOfRange, "target"))
         << target;

@@ -3,6 +3,7 @@
 #include "winnow/client/shared_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -124,6 +125,22 @@ TEST_F(FolderTest, ASocketThatIsBusyIsThere) {
   for (int turn = 0; turn < 4; ++turn) {  // nobody accepts: the queue is full before long
     EXPECT_EQ(DescriptorSocketPath("unix:" + here, "/run/w.sock.fd"), here + ".fd");
   }
+  unlink((here + ".fd").c_str());
+}
+
+TEST_F(FolderTest, ASocketIsFoundWithoutADescriptorToLookWith) {
+  const std::string here = folder_ + "/w.sock";
+  const UniqueDescriptor served = MakeSocket(here + ".fd");
+  ASSERT_EQ(listen(served.get(), 1), 0);
+  rlimit usual = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string found = DescriptorSocketPath("unix:" + here, "/run/w.sock.fd");
+  const std::string missed = DescriptorSocketPath("unix:" + here + "2", "/run/w.sock2.fd");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_EQ(found, here + ".fd");
+  EXPECT_EQ(missed, "/run/w.sock2.fd");
   unlink((here + ".fd").c_str());
 }
 
