@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -48,8 +47,9 @@ std::string WhyNotBound(int error) {
 }
 
 absl::StatusOr<gid_t> GroupOf(const std::string& name) {
-  uint32_t number = 0;
-  if (ParsePlainNumber(name, number)) return number;
+  constexpr auto kNoGroup = static_cast<gid_t>(-1);  // leaves the group as it is
+  gid_t number = 0;
+  if (ParsePlainNumber(name, number) && number != kNoGroup) return number;
   const group* entry = getgrnam(name.c_str());
   if (entry != nullptr) return entry->gr_gid;
   return MakeError(

@@ -64,6 +64,13 @@ TEST_F(RefusedStartTest, AGroupThatDoesNotExist) {
                        HasSubstr("--socket-group is \"no-such-group\"; there is no such group")));
 }
 
+TEST_F(RefusedStartTest, TheNumberThatMeansNoGroup) {
+  config_.socket_group = "4294967295";
+  EXPECT_THAT(Start(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--socket-group is \"4294967295\"; there is no such group")));
+}
+
 TEST_F(RefusedStartTest, APortInUseNamesTheFlagThatNamesIt) {
   const auto refused = [this](const std::string& flag) {
     return StatusIs(absl::StatusCode::kUnavailable,
