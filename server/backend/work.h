@@ -133,7 +133,7 @@ struct StepResult {
 struct WorkTiming {
   absl::Duration queued;    // submit to launch
   absl::Duration launch;    // staging and enqueueing, host side
-  absl::Duration device;    // first to last operation on the device
+  absl::Duration device;    // see Timing.device_duration in steps.proto
   absl::Duration total;     // submit to completion
   int32_t batch_items = 0;  // requests that shared the launch
   int64_t batch_rows = 0;
