@@ -17,6 +17,7 @@
 
 #include "server/app/server.h"
 #include "server/backend/device_backend.h"
+#include "tests/server/app/open_stream.h"
 #include "tests/testing/fake_backend.h"
 #include "tests/testing/requests.h"
 #include "tests/testing/sharing_device.h"
@@ -41,40 +42,6 @@ struct HeldLease {
     context.TryCancel();
     stream->Finish();
   }
-};
-
-// An ExecuteStream, open.
-struct OpenStream {
-  OpenStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& lease_id) {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-    context.set_wait_for_ready(true);
-    stream = v1::IndexerService::NewStub(channel)->ExecuteStream(&context);
-    v1::ExecuteStreamRequest open;
-    open.mutable_open()->set_lease_id(lease_id);
-    stream->Write(open);
-    EXPECT_TRUE(Read().has_opened());
-  }
-  void Send(int64_t id) {
-    v1::ExecuteStreamRequest command;
-    command.set_message_id(id);
-    *command.mutable_execute()->add_steps()->mutable_top_k() = testing::GoodTopK().step();
-    stream->Write(command);
-  }
-  void Cancel(int64_t id) {
-    v1::ExecuteStreamRequest command;
-    command.set_message_id(id);
-    command.mutable_cancel();
-    stream->Write(command);
-  }
-  v1::ExecuteStreamResponse Read() {
-    v1::ExecuteStreamResponse answer;
-    EXPECT_TRUE(stream->Read(&answer));
-    return answer;
-  }
-
-  grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::ExecuteStreamRequest, v1::ExecuteStreamResponse>>
-      stream;
 };
 
 class SeveralDevicesTest : public ::testing::Test {
