@@ -48,35 +48,42 @@ __device__ __forceinline__ void ForEachScore(const RowVectors<Score>& row, Visit
   }
 }
 
-// Collects, in ascending steps of the row, the lowest positions with a key in the bracket until
-// `wanted` are found. All threads call it after a barrier; no barrier at its end.
-template <typename Score, int kThreads>
-__device__ __forceinline__ void CollectLowestTies(HistogramShared<kThreads>& histogram,
-                                                  const RowVectors<Score>& row,
-                                                  const RankBracket& bracket, uint32_t first,
-                                                  uint32_t wanted, uint32_t* selected) {
+// Lists, from selected[first] on, the lowest positions with a key in the bracket until `wanted` are
+// found, in ascending steps of the row of kLoads loads each; returns how many were. All threads
+// call it after a barrier; no barrier at its end.
+template <int kLoads, typename Score, int kThreads>
+__device__ __forceinline__ uint32_t CollectLowestTies(HistogramShared<kThreads>& histogram,
+                                                      const RowVectors<Score>& row,
+                                                      const RankBracket& bracket, uint32_t first,
+                                                      uint32_t wanted, uint32_t* selected) {
   uint32_t found = 0;
-  for (int32_t base = 0; base < row.count() && found < wanted; base += kThreads) {
-    const int32_t vector = base + ThreadIndex();
-    const Vector16 loaded = row.Load(vector);
-    const int32_t first_position = row.FirstPosition(vector);
-    uint32_t ties = 0;
+  for (int32_t base = ThreadIndex(); found < wanted; base += kLoads * kThreads) {
+    if (base - static_cast<int32_t>(ThreadIndex()) >= row.count()) break;
+    Vector16 loaded[kLoads];
 #pragma unroll
-    for (int element = 0; element < Score::kPerVector; ++element) {
-      const int32_t position = first_position + element;
-      const uint32_t key = Score::Key(Score::Element(loaded.words, element));
-      const bool tie = static_cast<uint32_t>(position) < static_cast<uint32_t>(row.length()) &&
-                       key >= bracket.low && key <= bracket.high;
-      ties |= static_cast<uint32_t>(tie) << element;
+    for (int load = 0; load < kLoads; ++load) loaded[load] = row.Load(base + load * kThreads);
+#pragma unroll
+    for (int load = 0; load < kLoads; ++load) {
+      const int32_t first_position = row.FirstPosition(base + load * kThreads);
+      uint32_t ties = 0;
+#pragma unroll
+      for (int element = 0; element < Score::kPerVector; ++element) {
+        const int32_t position = first_position + element;
+        const uint32_t key = Score::Key(Score::Element(loaded[load].words, element));
+        const bool tie = static_cast<uint32_t>(position) < static_cast<uint32_t>(row.length()) &&
+                         key >= bracket.low && key <= bracket.high;
+        ties |= static_cast<uint32_t>(tie) << element;
+      }
+      if (!__syncthreads_or(ties != 0 && found < wanted)) continue;
+      uint32_t total;
+      uint32_t rank = found + BlockExclusiveSum(histogram, __popc(ties), total);
+      for (; ties != 0 && rank < wanted; ties &= ties - 1) {
+        selected[first + rank++] = static_cast<uint32_t>(first_position + __ffs(ties) - 1);
+      }
+      found += total;
     }
-    if (!__syncthreads_or(ties != 0)) continue;
-    uint32_t total;
-    uint32_t rank = found + BlockExclusiveSum(histogram, __popc(ties), total);
-    for (; ties != 0 && rank < wanted; ties &= ties - 1) {
-      selected[first + rank++] = static_cast<uint32_t>(first_position + __ffs(ties) - 1);
-    }
-    found += total;
   }
+  return min(found, wanted);
 }
 
 // Writes the positions of the row's k largest scores to selected[0, k), in no order; of equal
@@ -124,7 +131,7 @@ __device__ __forceinline__ void SelectExactRow(HistogramShared<kThreads>& histog
       ties_open = __shfl_sync(kAllLanes, place, 31) < wanted;
     }
   });
-  if (in_order) CollectLowestTies(histogram, row, bracket, first, wanted, selected);
+  if (in_order) CollectLowestTies<1>(histogram, row, bracket, first, wanted, selected);
   __syncthreads();
 }
 

@@ -23,6 +23,7 @@ template <int kMaxResults>
 struct FinishShared {
   RowOutput output;
   ExactRowShared exact;
+  uint32_t plateau;  // the key below the candidates' whose scores were left out; 0: none
   uint32_t selected[kMaxResults];
 };
 
@@ -58,22 +59,59 @@ __device__ __forceinline__ void WriteShortRow(const TopKBatch& batch,
   WriteSelection<Score, kThreads>(finish.output, finish.selected, length, batch.k);
 }
 
-// Selects from candidates[0, count), which hold the row's k best if there are at least k of them;
-// the whole row is selected exactly otherwise. Then orders and writes; the candidates are
-// overwritten. All threads call it after a barrier before which they shared the candidates'
-// extremes. What is needed of the row comes from shared memory: no register is held for it across
-// the scan.
+// The row when candidates[0, count) are fewer than k. Where finish.plateau is set they are all its
+// scores above that: they win, and so do the lowest positions of the plateau. Should there be none,
+// or too few, the whole row is selected exactly. All threads call it after a barrier; ends with a
+// barrier.
+template <int kLoads, typename Score, int kThreads, int kMaxResults>
+__device__ __forceinline__ void SelectBelowThreshold(FinishShared<kMaxResults>& finish,
+                                                     HistogramShared<kThreads>& histogram,
+                                                     const Candidate* candidates, uint32_t count,
+                                                     uint32_t k, bool deterministic) {
+  const uint32_t plateau = finish.plateau;
+  if (plateau != 0) {
+    for (uint32_t i = ThreadIndex(); i < count; i += kThreads) {
+      finish.selected[i] = candidates[i].position;
+    }
+    const RowVectors<Score> row(finish.output.scores, finish.output.length);
+    const uint32_t found = CollectLowestTies<kLoads>(
+        histogram, row, RankBracket{plateau, plateau, 0, 0}, count, k - count, finish.selected);
+    __syncthreads();
+    if (found == k - count) return;
+  }
+  SelectExactRow<Score, kThreads>(histogram, finish.exact, finish.output.scores,
+                                  finish.output.length, k, deterministic, finish.selected);
+}
+
+// The same as a call: what normal rows need lies closer together without it.
 template <typename Score, int kThreads, int kMaxResults>
+__device__ __noinline__ void CallSelectBelowThreshold(FinishShared<kMaxResults>& finish,
+                                                      HistogramShared<kThreads>& histogram,
+                                                      const Candidate* candidates, uint32_t count,
+                                                      uint32_t k, bool deterministic) {
+  SelectBelowThreshold<4, Score>(finish, histogram, candidates, count, k, deterministic);
+}
+
+// Selects from candidates[0, count), which hold the row's k best if there are at least k of them.
+// Then orders and writes; the candidates are overwritten. All threads call it after a barrier
+// before which they shared the candidates' extremes. What is needed of the row comes from shared
+// memory: no register is held for it across the scan.
+// kCalls: rare ways are calls, with which long rows are faster and short ones slower.
+template <typename Score, bool kCalls, int kThreads, int kMaxResults>
 __device__ __forceinline__ void FinishRow(const TopKBatch& batch, FinishShared<kMaxResults>& finish,
                                           SelectShared<kThreads>& select, Candidate* candidates,
                                           int32_t count) {
   if (count >= batch.k) {
     SelectCandidates(select, candidates, count, static_cast<uint32_t>(batch.k), batch.deterministic,
                      finish.selected);
+  } else if constexpr (kCalls) {
+    CallSelectBelowThreshold<Score>(finish, select.histogram, candidates,
+                                    static_cast<uint32_t>(count), static_cast<uint32_t>(batch.k),
+                                    batch.deterministic);
   } else {
-    SelectExactRow<Score, kThreads>(select.histogram, finish.exact, finish.output.scores,
-                                    finish.output.length, static_cast<uint32_t>(batch.k),
-                                    batch.deterministic, finish.selected);
+    SelectBelowThreshold<1, Score>(finish, select.histogram, candidates,
+                                   static_cast<uint32_t>(count), static_cast<uint32_t>(batch.k),
+                                   batch.deterministic);
   }
   WriteOrdered<Score, kThreads>(batch, finish, select.histogram,
                                 reinterpret_cast<uint64_t*>(candidates));

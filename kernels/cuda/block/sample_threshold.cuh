@@ -26,11 +26,21 @@ __device__ __forceinline__ uint32_t SampleRank(uint32_t k, uint32_t samples, int
   return static_cast<uint32_t>(expected + 4.5f * sqrtf(expected) + 2.0f);
 }
 
-// Key at about rank `rank` of the samples of all threads, at most a quarter further down. All
-// threads call it after a barrier; ends with a barrier. Bins zero before and after.
+// Of `samples` of a row, as many as stand for `scores` of its scores.
+__device__ __forceinline__ uint32_t SamplesOf(uint32_t scores, uint32_t samples, int32_t length) {
+  return static_cast<uint32_t>(static_cast<float>(scores) *
+                               __fdividef(static_cast<float>(samples), static_cast<float>(length)));
+}
+
+inline constexpr uint32_t kAllEqual = 0xffffffffu;
+
+// Bracket of about rank `rank` of the samples of all threads: its lowest key has at most a quarter
+// more samples above it. Its count is kAllEqual when no sample within the rank differs from
+// another. All threads call it after a barrier; ends with a barrier. Bins zero before and after.
 template <int kThreads, int kKeys>
-__device__ __forceinline__ uint32_t KeyOfSampleRank(HistogramShared<kThreads>& histogram,
-                                                    const uint32_t (&keys)[kKeys], uint32_t rank) {
+__device__ __forceinline__ RankBracket BracketOfSampleRank(HistogramShared<kThreads>& histogram,
+                                                           const uint32_t (&keys)[kKeys],
+                                                           uint32_t rank) {
   uint32_t high = keys[0];
   uint32_t low = keys[0];
 #pragma unroll
@@ -51,23 +61,27 @@ __device__ __forceinline__ uint32_t KeyOfSampleRank(HistogramShared<kThreads>& h
   BlockExtremes(histogram, low, high);
   if (low == high) {  // nothing to count; the barrier is what the caller expects
     __syncthreads();
-    return low;
+    return {low, low, 0, kAllEqual};
   }
   return NarrowBracket<false>(histogram, RankBracket{low, high, 0, 0}, rank, max(8u, rank / 4),
                               [&](auto count) {
 #pragma unroll
                                 for (int i = 0; i < kKeys; ++i) count(keys[i], true);
-                              })
-      .low;
+                              });
 }
 
-// Threshold key for the k best of a row that is longer than the candidate buffer. As
-// KeyOfSampleRank.
-template <typename Score, int kThreads>
+// Threshold for the k best of a row that is longer than the `capacity` of the candidate buffer.
+// When so many scores have a single key there that they would fill the buffer, they are a plateau:
+// left out, for the lowest positions of them to be fetched when it turns out that some are needed.
+// The threshold is then the key above, and one thread, always the same, calls note_plateau(key).
+// All threads call it after a barrier; ends with a barrier. Bins zero before and after.
+template <typename Score, int kThreads, typename NotePlateau>
 __device__ __forceinline__ uint32_t SampleThreshold(HistogramShared<kThreads>& histogram,
-                                                    const RowVectors<Score>& row, uint32_t k) {
+                                                    const RowVectors<Score>& row, uint32_t k,
+                                                    uint32_t capacity, NotePlateau note_plateau) {
   constexpr int kVectors = kSampleKeys / Score::kPerVector;
   constexpr uint32_t kStrata = kVectors * kThreads;
+  constexpr uint32_t kSamples = kSampleKeys * kThreads;
   Vector16 loaded[kVectors];
   // Whole vectors only: the first and the last may be partly outside the row.
 #pragma unroll
@@ -81,8 +95,14 @@ __device__ __forceinline__ uint32_t SampleThreshold(HistogramShared<kThreads>& h
     keys[i] =
         Score::Key(Score::Element(loaded[i / Score::kPerVector].words, i % Score::kPerVector));
   }
-  const uint32_t rank = SampleRank(k, kSampleKeys * kThreads, row.length());
-  return max(KeyOfSampleRank(histogram, keys, rank), Score::kNegativeInfinityKey);
+  const RankBracket bracket =
+      BracketOfSampleRank(histogram, keys, SampleRank(k, kSamples, row.length()));
+  if (bracket.low == bracket.high && bracket.low >= Score::kNegativeInfinityKey &&
+      bracket.count > SamplesOf(capacity / 2, kSamples, row.length())) {
+    if (ThreadIndex() == 0) note_plateau(bracket.low);
+    return bracket.low + 1;
+  }
+  return max(bracket.low, Score::kNegativeInfinityKey);
 }
 
 }  // namespace winnow::cuda

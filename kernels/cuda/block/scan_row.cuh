@@ -25,9 +25,9 @@ namespace winnow::cuda {
 // (two tiles are in flight), blocks that should fit a multiprocessor, and whether the keys of
 // scores that pass are taken from the registers at once: that costs every tile in which one passes
 // several instructions a score, but fetching them afterwards costs a sector of memory each once L2
-// has lost them.
+// has lost them; and candidates that fit the buffer.
 template <int kMaxResults_, int kThreads_, int kLoads_, int kBlocksPerMultiprocessor_,
-          bool kKeepsKeys_ = false>
+          bool kKeepsKeys_ = false, int kCapacity_ = kMaxResults_ <= 512 ? 4096 : 8192>
 struct ScanShape {
   static constexpr int kMaxResults = kMaxResults_;
   static constexpr int kThreads = kThreads_;
@@ -35,8 +35,8 @@ struct ScanShape {
   static constexpr int kBlocksPerMultiprocessor = kBlocksPerMultiprocessor_;
   static constexpr bool kKeepsKeys = kKeepsKeys_;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kCapacity = kMaxResults <= 512 ? 4096 : 8192;  // candidates
-  static constexpr int kTileVectors = 32 * kLoads;                    // of a warp
+  static constexpr int kCapacity = kCapacity_;
+  static constexpr int kTileVectors = 32 * kLoads;  // of a warp
   static_assert(kCapacity <= 32 * kThreads);
 };
 

@@ -41,6 +41,8 @@ struct TopKBatch {
   // split].
   Candidate* survivors = nullptr;
   uint32_t* survivor_counts = nullptr;
+  // [rows]: the key of the plateau that the row's scan left out, 0 for none.
+  uint32_t* plateaus = nullptr;
 };
 
 }  // namespace winnow::cuda

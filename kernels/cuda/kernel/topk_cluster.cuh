@@ -55,6 +55,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   auto& shared = DynamicShared<ClusterShared<Shape>>();
   ClusterArrive();  // the wait before the push makes sure that the first block has started
   ClearScan(shared.scan);
+  if (ThreadIndex() == 0) shared.finish.plateau = 0;
   TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
@@ -78,7 +79,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     const RowVectors<Score> row(window.scores, window.length);
     Threshold threshold{Score::kNegativeInfinityKey};
     if (window.length > Shape::kCapacity) {
-      threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.scan.select.histogram, row, k);
+      threshold.key = SampleThreshold(shared.scan.select.histogram, row, k, Shape::kCapacity,
+                                      [&](uint32_t key) { shared.finish.plateau = key; });
     }
     const int32_t tiles = TileCount<Score, Shape>(row);
     count = ScanSlice<Score>(shared.scan, row, part * tiles / parts, (part + 1) * tiles / parts,
@@ -102,7 +104,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
                    ? inbox + from * slots
                    : lists + static_cast<int64_t>(from) * Shape::kCapacity;
       });
-  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, gathered);
+  FinishRow<Score, true>(batch, shared.finish, shared.scan.select, shared.scan.candidates,
+                         gathered);
 }
 
 }  // namespace winnow::cuda

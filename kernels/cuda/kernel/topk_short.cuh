@@ -1,8 +1,8 @@
 // Top-k with one block a row that it holds in registers: one read, the threshold from a sample of
-// the registers, no atomic per score. A full candidate buffer (equal scores in plenty) is compacted
-// and the registers are compared again. Rows that do not fit the registers are right as well: the
-// rest of them is read tile by tile, only slower than by the streaming route. Next:
-// block/scan_row.cuh and block/finish_row.cuh.
+// the registers, no atomic per score. When the candidate buffer is full (equal scores in plenty)
+// the registers are compared again with what is above the threshold. Rows that do not fit the
+// registers are right as well: the rest of them is read tile by tile, only slower than by the
+// streaming route. Next: block/scan_row.cuh and block/finish_row.cuh.
 
 #ifndef WINNOW_KERNELS_CUDA_KERNEL_TOPK_SHORT_CUH_
 #define WINNOW_KERNELS_CUDA_KERNEL_TOPK_SHORT_CUH_
@@ -50,7 +50,47 @@ __device__ __forceinline__ uint32_t RegisterThreshold(ScanShared<Shape>& shared,
   // Each score is sampled with the same probability, however many of the registers are in the row.
   constexpr int32_t kHeld = Shape::kThreads * kScores;
   const uint32_t rank = SampleRank(k, kRegisterSamples * Shape::kThreads, max(length, kHeld));
-  return max(KeyOfSampleRank(shared.select.histogram, keys, rank), Score::kNegativeInfinityKey);
+  return max(BracketOfSampleRank(shared.select.histogram, keys, rank).low,
+             Score::kNegativeInfinityKey);
+}
+
+// Brings the scores of the row from key `threshold` on into the candidate buffer and returns their
+// number. Should they not fit, nearly always because the key is that of many, only those above it
+// are brought, and finish.plateau becomes the key; should these not fit either, none are. `held` is
+// this warp's first tile. All threads call it after a barrier that follows ClearScan; ends with a
+// barrier before which the candidates' extremes were shared.
+template <typename Score, typename Shape>
+__device__ __forceinline__ int32_t CollectHeld(ShortShared<Shape>& shared,
+                                               const RowVectors<Score>& row, Tile<Shape>& held,
+                                               uint32_t threshold) {
+  const int32_t tiles = TileCount<Score, Shape>(row);
+  int32_t tile = ThreadIndex() >> 5;
+  const auto append = [&](uint32_t key) {
+    while (tile < tiles) {
+      if (!AppendTile(shared.scan, row, held, tile, Threshold{key})) return false;
+      tile += Shape::kWarps;
+      if (tile < tiles) LoadTile<true>(row, tile, held);
+    }
+    return true;
+  };
+  for (uint32_t key = threshold;; ++key) {
+    const bool full = __syncthreads_or(!append(key));
+    if (!full) {
+      const int32_t count = static_cast<int32_t>(shared.scan.count);
+      uint32_t highest = 0;
+      FetchKeys(shared.scan, row, 0, count, key, highest);
+      return count;
+    }
+    const bool gives_up = key != threshold;
+    if (ThreadIndex() == 0) {
+      shared.scan.count = 0;
+      shared.finish.plateau = gives_up ? 0 : key;
+    }
+    __syncthreads();
+    if (gives_up) return 0;
+    tile = ThreadIndex() >> 5;
+    LoadTile<true>(row, tile, held);
+  }
 }
 
 // One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
@@ -59,6 +99,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     TopKShort(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<ShortShared<Shape>>();
   ClearScan(shared.scan);
+  if (ThreadIndex() == 0) shared.finish.plateau = 0;
   TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
@@ -67,9 +108,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
   const RowVectors<Score> row(window.scores, window.length);
   const bool selects = window.length > batch.k;
-  int32_t tile = ThreadIndex() >> 5;
   Tile<Shape> held;
-  if (selects) LoadTile<true>(row, tile, held);
+  if (selects) LoadTile<true>(row, ThreadIndex() >> 5, held);
   __syncthreads();
   if (!selects) {
     WriteShortRow<Score>(batch, shared.finish, shared.scan.select.histogram,
@@ -77,22 +117,13 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     return;
   }
   const uint32_t k = static_cast<uint32_t>(batch.k);
-  Threshold threshold{Score::kNegativeInfinityKey};
+  uint32_t threshold = Score::kNegativeInfinityKey;
   // A row of which most scores are wanted needs no threshold: all of it fits the buffer.
   if (window.length > 2 * batch.k) {
-    threshold.key = RegisterThreshold<Score>(shared.scan, held, window.length, k);
+    threshold = RegisterThreshold<Score>(shared.scan, held, window.length, k);
   }
-  const int32_t tiles = TileCount<Score, Shape>(row);
-  const int32_t count = CollectCandidates(
-      shared.scan, row, threshold, k, batch.deterministic, [&](const Threshold& current) {
-        while (tile < tiles) {
-          if (!AppendTile(shared.scan, row, held, tile, current)) return false;
-          tile += Shape::kWarps;
-          if (tile < tiles) LoadTile<true>(row, tile, held);
-        }
-        return true;
-      });
-  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
+  const int32_t count = CollectHeld(shared, row, held, threshold);
+  FinishRow<Score, false>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
 }
 
 }  // namespace winnow::cuda

@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   const int32_t part = static_cast<int32_t>(blockIdx.x) % batch.split;
   const RowWindow window = OpenRow<Score>(batch, launch_row, false).window;
   const int32_t parts = PartsOf(batch, window);
+  if (part == 0 && ThreadIndex() == 0) batch.plateaus[launch_row] = 0;
   if (window.length <= batch.k || part >= parts) {
     if (ThreadIndex() == 0) batch.survivor_counts[blockIdx.x] = 0;
     return;
@@ -43,7 +44,10 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   const uint32_t k = static_cast<uint32_t>(batch.k);
   Threshold threshold{Score::kNegativeInfinityKey};
   if (window.length > Shape::kCapacity) {
-    threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.select.histogram, row, k);
+    threshold.key =
+        SampleThreshold(shared.select.histogram, row, k, Shape::kCapacity, [&](uint32_t key) {
+          if (part == 0) batch.plateaus[launch_row] = key;
+        });
   }
   const int32_t tiles = TileCount<Score, Shape>(row);
   const int32_t count =
@@ -81,6 +85,7 @@ __global__ void __launch_bounds__(Shape::kThreads)
   if (ThreadIndex() < batch.split) {
     shared.parts.counts[ThreadIndex()] = batch.survivor_counts[first_list + ThreadIndex()];
   }
+  if (ThreadIndex() == Shape::kThreads - 1) shared.finish.plateau = batch.plateaus[launch_row];
   const OpenedRow opened = OpenRow<Score>(batch, launch_row, true);
   const RowWindow& window = opened.window;
   if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
@@ -96,7 +101,7 @@ __global__ void __launch_bounds__(Shape::kThreads)
       static_cast<uint32_t>(batch.k), batch.deterministic, [lists](int32_t part, uint32_t) {
         return lists + static_cast<int64_t>(part) * Shape::kCapacity;
       });
-  FinishRow<Score>(batch, shared.finish, shared.select, shared.candidates, count);
+  FinishRow<Score, true>(batch, shared.finish, shared.select, shared.candidates, count);
 }
 
 }  // namespace winnow::cuda

@@ -29,6 +29,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     TopKStream(const __grid_constant__ TopKBatch batch) {
   auto& shared = DynamicShared<StreamShared<Shape>>();
   ClearScan(shared.scan);
+  if (ThreadIndex() == 0) shared.finish.plateau = 0;
   TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
@@ -45,11 +46,12 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   const uint32_t k = static_cast<uint32_t>(batch.k);
   Threshold threshold{Score::kNegativeInfinityKey};
   if (window.length > Shape::kCapacity) {
-    threshold.key = SampleThreshold<Score, Shape::kThreads>(shared.scan.select.histogram, row, k);
+    threshold.key = SampleThreshold(shared.scan.select.histogram, row, k, Shape::kCapacity,
+                                    [&](uint32_t key) { shared.finish.plateau = key; });
   }
   const int32_t count = ScanSlice<Score>(shared.scan, row, 0, TileCount<Score, Shape>(row),
                                          threshold, k, batch.deterministic);
-  FinishRow<Score>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
+  FinishRow<Score, true>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
 }
 
 }  // namespace winnow::cuda

@@ -86,6 +86,7 @@ struct TopKLayout {
   int64_t rows = 0;
   int64_t survivors_at = 0;
   int64_t counts_at = 0;
+  int64_t plateaus_at = 0;
   int64_t workspace_bytes = 0;
 };
 
@@ -97,7 +98,9 @@ TopKLayout LayOut(const TopKPolicy& policy, const TopKParams& params,
   const int64_t capacity = layout.kernels.capacity;
   const int64_t lists = capacity > 0 ? layout.rows * policy.split : 0;
   layout.counts_at = layout.survivors_at + Aligned(lists * capacity * int64_t{sizeof(Candidate)});
-  layout.workspace_bytes = layout.counts_at + Aligned(lists * int64_t{sizeof(int32_t)});
+  layout.plateaus_at = layout.counts_at + Aligned(lists * int64_t{sizeof(uint32_t)});
+  const int64_t plateaus = lists > 0 ? layout.rows : 0;
+  layout.workspace_bytes = layout.plateaus_at + Aligned(plateaus * int64_t{sizeof(uint32_t)});
   return layout;
 }
 
@@ -117,6 +120,7 @@ TopKBatch MakeBatch(const TopKParams& params, const TopKLayout& layout, std::byt
   if (layout.kernels.capacity > 0) {
     batch.survivors = reinterpret_cast<Candidate*>(workspace + layout.survivors_at);
     batch.survivor_counts = reinterpret_cast<uint32_t*>(workspace + layout.counts_at);
+    batch.plateaus = reinterpret_cast<uint32_t*>(workspace + layout.plateaus_at);
   }
   return batch;
 }

@@ -11,7 +11,10 @@ namespace winnow::cuda {
 
 template <typename Score, int kMaxResults, int kLoads>
 TopKKernels MakeShortKernels() {
-  using Shape = ScanShape<kMaxResults, 512, kLoads, 2>;
+  // A sampled threshold leaves at most about 1.8 times kMaxResults. What is far beyond that are
+  // equal scores, and better left out than sorted.
+  constexpr int kCapacity = kMaxResults <= 512 ? 3072 : 6144;
+  using Shape = ScanShape<kMaxResults, 512, kLoads, 2, false, kCapacity>;
   TopKKernels kernels;
   kernels.first = {TopKShort<Score, Shape>, Shape::kThreads, sizeof(ShortShared<Shape>)};
   return kernels;
