@@ -57,6 +57,19 @@ void AddData(std::vector<BenchCase>& cases) {
   }
 }
 
+// Rows cut one after another from real ones, and normal rows beside them.
+void AddText(std::vector<BenchCase>& cases) {
+  for (int32_t columns : {8 * kKibi, 16 * kKibi, 64 * kKibi, 128 * kKibi}) {
+    for (int32_t rows : {1, 16, 64}) {
+      for (int32_t k : {512, 2048}) {
+        for (Data data : {Data::kNormal, Data::kText}) {
+          cases.push_back({.data = data, .rows = rows, .columns = columns, .k = k});
+        }
+      }
+    }
+  }
+}
+
 void AddBlocks(std::vector<BenchCase>& cases) {
   for (bool chained : {true, false}) {
     for (int32_t rows : {1, 16, 64}) {
@@ -204,6 +217,7 @@ std::vector<BenchCase> MakeCases(const std::string& group, bool quick) {
   if (wanted("publish")) AddPublish(cases);
   if (group == "profile") AddProfile(cases);
   if (group == "checks") AddChecks(cases);
+  if (group == "text") AddText(cases);
   if (!quick) return cases;
   std::vector<BenchCase> few;
   for (size_t i = 0; i < cases.size(); i += 10) few.push_back(cases[i]);

@@ -45,7 +45,7 @@ struct BenchCase {
 };
 
 // `group`: topk, bf16, data, blocks, ragged, publish, or all of these; or one of profile,
-// checks. `quick` keeps a tenth.
+// checks, text. `quick` keeps a tenth.
 std::vector<BenchCase> MakeCases(const std::string& group, bool quick);
 
 // Every top-k policy worth a try at shapes on both sides of each boundary of the device's policy,

@@ -33,6 +33,8 @@ __device__ float ScoreAt(int64_t index, Data data) {
       return 1.0f;
     case Data::kRamp:
       return static_cast<float>(index & 65535);
+    case Data::kText:
+      break;  // read, not made
   }
   return 0.0f;
 }
@@ -46,6 +48,13 @@ __global__ void FillKernel(uint32_t* words, int64_t count, bool bfloat16, Data d
     } else {
       words[i] = __float_as_uint(ScoreAt(i, data));
     }
+  }
+}
+
+__global__ void FillTextKernel(float* scores, int64_t count, const float* text, int64_t period) {
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count;
+       i += int64_t{gridDim.x} * blockDim.x) {
+    scores[i] = text[i % period];
   }
 }
 
@@ -155,6 +164,8 @@ const char* Name(Data data) {
       return "equal";
     case Data::kRamp:
       return "ramp";
+    case Data::kText:
+      return "text";
   }
   return "unknown";
 }
@@ -162,6 +173,12 @@ const char* Name(Data data) {
 cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType dtype, Data data) {
   FillKernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<uint32_t*>(scores), bytes / 4,
                                                dtype == DType::kBfloat16, data);
+  return cudaGetLastError();
+}
+
+cudaError_t FillText(cudaStream_t stream, float* scores, int64_t bytes, const float* text,
+                     int64_t count) {
+  FillTextKernel<<<kBlocks, kThreads, 0, stream>>>(scores, bytes / 4, text, count);
   return cudaGetLastError();
 }
 

@@ -12,12 +12,16 @@
 
 namespace winnow::bench {
 
-enum class Data { kNormal, kRelu, kNarrow, kEqual, kRamp };
+enum class Data { kNormal, kRelu, kNarrow, kEqual, kRamp, kText };
 const char* Name(Data data);
 
 // Fills `bytes` with scores of `dtype`, different at every place of the buffer. kRamp rises over
 // 65,536 positions and starts again.
 cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType dtype, Data data);
+
+// The same with kText: `count` scores of `text`, in memory of the device, again and again.
+cudaError_t FillText(cudaStream_t stream, float* scores, int64_t bytes, const float* text,
+                     int64_t count);
 
 // Random page ids in [0, limit).
 cudaError_t FillPages(cudaStream_t stream, int32_t* pages, int64_t count, int32_t limit);

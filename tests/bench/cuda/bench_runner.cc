@@ -63,6 +63,29 @@ absl::Status BenchRunner::Allocate() {
   return stream_->Synchronize();
 }
 
+absl::Status BenchRunner::SetText(absl::Span<const float> text) {
+  const auto bytes = static_cast<int64_t>(text.size() * sizeof(float));
+  WINNOW_ASSIGN_OR_RETURN(std::byte * memory, Take(bytes));
+  text_ = reinterpret_cast<float*>(memory);
+  text_count_ = static_cast<int64_t>(text.size());
+  WINNOW_RETURN_IF_ERROR(device_->Copy(*stream_, text_, text.data(), bytes));
+  return stream_->Synchronize();
+}
+
+absl::Status BenchRunner::FillPool(const BenchCase& bench_case) {
+  if (bench_case.data == Data::kText) {
+    if (text_count_ == 0) return absl::FailedPreconditionError("real scores need --text");
+    return BenchStatus(
+        FillText(stream_->get(), reinterpret_cast<float*>(pool_), kPoolBytes, text_, text_count_),
+        "filling");
+  }
+  for (const auto& [at, bytes] : {std::pair{pool_, kPoolBytes}, {source_, kProducerSourceBytes}}) {
+    WINNOW_RETURN_IF_ERROR(BenchStatus(
+        FillScores(stream_->get(), at, bytes, bench_case.dtype, bench_case.data), "filling"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status BenchRunner::Prepare(const BenchCase& bench_case) {
   stream_->set_dependent_launch(bench_case.chained);
   const bool ids = bench_case.operation == Operation::kSortBlocks;
@@ -78,11 +101,7 @@ absl::Status BenchRunner::Prepare(const BenchCase& bench_case) {
       filled_ids_ = {bench_case.k, blocks};
     }
   } else if (content != pool_content_) {
-    for (const auto& [at, bytes] :
-         {std::pair{pool_, kPoolBytes}, {source_, kProducerSourceBytes}}) {
-      WINNOW_RETURN_IF_ERROR(BenchStatus(
-          FillScores(stream_->get(), at, bytes, bench_case.dtype, bench_case.data), "filling"));
-    }
+    WINNOW_RETURN_IF_ERROR(FillPool(bench_case));
   }
   pool_content_ = content;
   // A ragged row starts up to 7 columns in.

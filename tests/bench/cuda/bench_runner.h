@@ -32,6 +32,9 @@ class BenchRunner {
  public:
   static absl::StatusOr<std::unique_ptr<BenchRunner>> Create(int32_t ordinal);
 
+  // The scores of Data::kText, which cases of it need. Once.
+  absl::Status SetText(absl::Span<const float> text);
+
   // Unimplemented when the device has no kernel for the operation.
   absl::StatusOr<BenchResult> Run(const BenchCase& bench_case);
 
@@ -43,6 +46,7 @@ class BenchRunner {
   absl::Status Allocate();
   absl::StatusOr<std::byte*> Take(int64_t bytes);
   absl::Status Prepare(const BenchCase& bench_case);
+  absl::Status FillPool(const BenchCase& bench_case);
   absl::StatusOr<double> FloorOf(const BenchCase& bench_case);
   absl::StatusOr<Timing> TimeProduced(const BenchCase& bench_case);
 
@@ -62,6 +66,8 @@ class BenchRunner {
   std::byte* pool_ = nullptr;    // scores, or ids
   std::byte* source_ = nullptr;  // of produced scores
   std::byte* out_ = nullptr;
+  float* text_ = nullptr;
+  int64_t text_count_ = 0;
   int32_t* pages_ = nullptr;
   int32_t* lengths_ = nullptr;
   int32_t* starts_ = nullptr;

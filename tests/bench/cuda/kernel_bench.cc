@@ -1,13 +1,21 @@
 // Times the operations of the CUDA device and prints one CSV line a case, beside the floor that the
 // same run measured. README.md in tests/bench says how and what is left out.
 //
-//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish|sweep|profile|checks] [--quick]
-//   [--ordinal=N]
+//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish|sweep|profile|checks|text]
+//   [--quick] [--ordinal=N] [--text=FILE.npy]
+//
+// --text: float32 scores in one dimension, for the group of that name.
 
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -21,6 +29,7 @@ struct Arguments {
   std::string group = "all";
   bool quick = false;
   int32_t ordinal = 0;
+  std::string text;
 };
 
 bool Parse(int argc, char** argv, Arguments& arguments) {
@@ -30,6 +39,8 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
       arguments.quick = true;
     } else if (absl::ConsumePrefix(&argument, "--group=")) {
       arguments.group = std::string(argument);
+    } else if (absl::ConsumePrefix(&argument, "--text=")) {
+      arguments.text = std::string(argument);
     } else if (!absl::ConsumePrefix(&argument, "--ordinal=") ||
                !absl::SimpleAtoi(argument, &arguments.ordinal)) {
       std::fprintf(stderr, "unknown argument %s\n", argv[i]);
@@ -37,6 +48,36 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
     }
   }
   return true;
+}
+
+// The scores of an .npy file of version 1 that is float32 in one dimension.
+std::optional<std::vector<float>> ReadScores(const std::string& path) {
+  constexpr size_t kPreamble = 10;  // magic, version, length of the header
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (bytes.size() < kPreamble || bytes.substr(0, 8) != std::string("\x93NUMPY\1\0", 8)) {
+    return std::nullopt;
+  }
+  const size_t begin = kPreamble + static_cast<uint8_t>(bytes[8]) +
+                       (static_cast<size_t>(static_cast<uint8_t>(bytes[9])) << 8);
+  if (bytes.size() <= begin) return std::nullopt;
+  const absl::string_view header(bytes.data() + kPreamble, begin - kPreamble);
+  if (!absl::StrContains(header, "'<f4'") || !absl::StrContains(header, ",)")) return std::nullopt;
+  std::vector<float> scores((bytes.size() - begin) / sizeof(float));
+  std::memcpy(scores.data(), bytes.data() + begin, scores.size() * sizeof(float));
+  return scores;
+}
+
+bool UseText(BenchRunner& runner, const std::string& path) {
+  if (path.empty()) return true;
+  const std::optional<std::vector<float>> scores = ReadScores(path);
+  if (!scores.has_value()) {
+    std::fprintf(stderr, "%s is no .npy file of float32 in one dimension\n", path.c_str());
+    return false;
+  }
+  const absl::Status status = runner.SetText(*scores);
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok();
 }
 
 void Print(const BenchCase& bench_case, const BenchResult& result) {
@@ -63,6 +104,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", std::string(runner.status().message()).c_str());
     return 1;
   }
+  if (!UseText(**runner, arguments.text)) return 1;
   const DeviceInfo& info = (*runner)->info();
   std::fprintf(stderr, "%s, %d multiprocessors, %lld MB of L2; %s\n", info.name.c_str(),
                info.multiprocessors, static_cast<long long>(info.l2_bytes >> 20),
