@@ -238,14 +238,18 @@ void SchedulerImpl::Drop(FlowQueue::Entry* entry, const absl::Status& why) {
   pending->dropped = why;
   // The last of its launches finishes it.
   if (pending->running_parts > 0) return;
-  --(pending->launched == absl::InfinitePast() ? stats_.queued_tasks : stats_.running_tasks);
+  CountFinished(*pending);
   dropped_.push_back(pending);
   WakeReaper();
 }
 
-std::unique_ptr<PendingTask> SchedulerImpl::Forget(PendingTask* pending) {
-  stats_.queued_host_bytes -= pending->host_bytes;
+void SchedulerImpl::CountFinished(const PendingTask& pending) {
+  --(pending.launched == absl::InfinitePast() ? stats_.queued_tasks : stats_.running_tasks);
+  stats_.queued_host_bytes -= pending.host_bytes;
   ++stats_.completed;
+}
+
+std::unique_ptr<PendingTask> SchedulerImpl::Forget(PendingTask* pending) {
   const auto flow = flows_.find(pending->entry.flow_id);
   if (--flow->second.unfinished_tasks == 0) {
     for (Idle& idle : flow->second.idle) idle_.push_back(std::move(idle));

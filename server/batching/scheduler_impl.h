@@ -74,6 +74,8 @@ class SchedulerImpl final : public Scheduler {
   void OnLaunchDone(std::unique_ptr<PendingLaunch> launch) ABSL_LOCKS_EXCLUDED(mu_);
   // Takes the launch's results; returns the task when that was all of it.
   PendingTask* FinishPart(LaunchPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Before its `done` is called: whoever hears of its end must find room for the next task.
+  void CountFinished(const PendingTask& pending) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Calls `done` of tasks that are over. They are forgotten afterwards.
   void CallDone(const std::vector<PendingTask*>& finished) ABSL_LOCKS_EXCLUDED(mu_);
   // The caller frees what it gives back when it has left the mutex.

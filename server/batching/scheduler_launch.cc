@@ -132,7 +132,7 @@ PendingTask* SchedulerImpl::FinishPart(LaunchPart& part) {
     }
   }
   if (--pending->running_parts > 0 || pending->entry.queued()) return nullptr;
-  --stats_.running_tasks;
+  CountFinished(*pending);
   work.timing.queued = pending->launched - pending->submitted;
   return pending;
 }

@@ -66,6 +66,7 @@ void FakeBackend::Launch(std::unique_ptr<WorkBatch> batch, Done done) {
   LaunchRecord record{.high_priority = batch->high_priority, .gives_way = batch->gives_way};
   for (const WorkItem* item : batch->items) {
     record.items.push_back(item);
+    record.kept_alive.push_back(item->keep_alive.get());
     record.first_rows.push_back(item->first_row);
     record.rows.push_back(item->steps.empty() ? 0 : RowsOf(item->steps[0]));
   }

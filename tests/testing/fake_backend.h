@@ -22,8 +22,9 @@ class FakeBackend final : public Backend {
  public:
   struct LaunchRecord {
     std::vector<const WorkItem*> items;
-    std::vector<int64_t> first_rows;  // of each item
-    std::vector<int64_t> rows;        // of each item
+    std::vector<const void*> kept_alive;  // by each item; null for a slice of one
+    std::vector<int64_t> first_rows;      // of each item
+    std::vector<int64_t> rows;            // of each item
     bool high_priority = false;
     bool gives_way = false;
   };

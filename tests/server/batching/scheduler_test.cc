@@ -111,6 +111,44 @@ TEST_F(SchedulerTest, InlineBytesOfQueuedAndRunningTasksAreBounded) {
   EXPECT_EQ(scheduler_->stats().queued_host_bytes, 0);
 }
 
+TEST_F(SchedulerTest, TheBytesOfATaskAreFreeOnceItIsDone) {
+  const int64_t bytes = CostOf(MakeTask()->work).host_bytes;
+  Start(1, {.max_queued_host_bytes = bytes});
+  absl::Status second;
+  auto first = MakeTask();
+  first->done = [&](std::unique_ptr<Task>) {
+    EXPECT_EQ(scheduler_->stats().completed, 1);
+    auto task = MakeTask();
+    task->done = [](std::unique_ptr<Task>) {};
+    second = scheduler_->Submit(task).status();
+  };
+  ASSERT_OK(scheduler_->Submit(first));
+  backend_->CompleteOldest();
+  ASSERT_OK(second);
+  CompleteAll();
+}
+
+TEST_F(SchedulerTest, TheBytesOfACancelledTaskAreFreeOnceItIsDone) {
+  const int64_t bytes = CostOf(MakeTask()->work).host_bytes;
+  Start(1, {.max_queued_host_bytes = 2 * bytes});
+  Submit(MakeTask());
+  absl::Status next;
+  absl::Notification done;
+  auto cancelled = MakeTask();
+  cancelled->done = [&](std::unique_ptr<Task>) {
+    auto task = MakeTask();
+    task->done = [](std::unique_ptr<Task>) {};
+    next = scheduler_->Submit(task).status();
+    done.Notify();
+  };
+  const auto id = scheduler_->Submit(cancelled);
+  ASSERT_OK(id.status());
+  ASSERT_TRUE(scheduler_->Cancel(*id));
+  done.WaitForNotification();
+  EXPECT_OK(next);
+  CompleteAll();
+}
+
 TEST_F(SchedulerTest, AFailureOfOneItemIsItsOwn) {
   Start();
   Outcome& task = Submit(MakeTask());
