@@ -33,7 +33,10 @@ namespace winnow::server {
 namespace {
 
 // Replies leave at once unless a peer does not read; such a one must not hold up the end.
-constexpr absl::Duration kReplyTimeout = absl::Seconds(2);
+constexpr absl::Duration kReplyPatience = absl::Seconds(2);
+
+// Nor must one that goes on calling and hears that the server is draining.
+constexpr absl::Duration kReplyTimeout = absl::Seconds(5);
 
 int32_t QueueCount(int32_t asked) {
   if (asked > 0) return asked;
@@ -128,7 +131,7 @@ class ServerImpl final : public Server {
     devices_->DrainSchedulers(environment_.clock->Now() + timeout);
     ledger_->Close("the server is draining");
     gate_->Close();
-    rpc_->AwaitQuiet(absl::Now() + kReplyTimeout);
+    rpc_->AwaitQuiet(kReplyPatience, kReplyTimeout);
     rpc_->Stop([this] { gate_->CutConnections(); });
     // Nobody ends a lease any more. Schedulers still report on threads of theirs that flows of
     // ended leases are idle, to the ledger, which must live until they have.

@@ -1,5 +1,6 @@
 #include "server/rpc/rpc_server.h"
 
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <mutex>
@@ -39,6 +40,9 @@ constexpr int kCallsAhead = 2;
 // What Stop leaves to streams that are still open, so that a watcher of Health reads NOT_SERVING
 // before its stream ends. Without such streams Stop does not wait.
 constexpr std::chrono::milliseconds kLastWords(200);
+
+// Between two looks of AwaitQuiet.
+constexpr absl::Duration kLookPeriod = absl::Milliseconds(1);
 
 // After them each connection that is read closes within microseconds.
 constexpr absl::Duration kCloseTimeout = absl::Seconds(1);
@@ -100,19 +104,25 @@ class RpcServerImpl final : public RpcServer {
     (kind == ConnectionKind::kTls ? tls_ : plain_)->HandleNewConnection(&connection);
   }
 
-  void SetServing(bool serving) override { health_.SetServing(serving); }
+  void SetServing(bool serving) override {
+    if (!serving) answered_while_serving_ = Answered();
+    health_.SetServing(serving);
+  }
 
-  void AwaitQuiet(absl::Time deadline) override {
+  void AwaitQuiet(absl::Duration patience, absl::Duration limit) override {
     int64_t seen = Answered();
-    absl::Time quiet_since = absl::Now();
+    absl::Duration quiet;
+    absl::Duration stalled;
     // A look now and then is as good here as a signal, which every call would have to pay for.
-    for (absl::Time now = quiet_since; now < deadline && now - quiet_since < kQuietTime;
-         now = absl::Now()) {
-      absl::SleepFor(absl::Milliseconds(1));
+    // Looks are counted, not the time between them, in which the queues may not have run either.
+    for (absl::Duration waited; waited < limit && stalled < patience; waited += kLookPeriod) {
+      absl::SleepFor(kLookPeriod);
       const int64_t answered = Answered();
-      if (answered == seen && InFlight() == 0) continue;
+      const bool moved = answered != seen;
       seen = answered;
-      quiet_since = absl::Now();
+      stalled = moved ? absl::ZeroDuration() : stalled + kLookPeriod;
+      quiet = moved || InFlight() != 0 ? absl::ZeroDuration() : quiet + kLookPeriod;
+      if (quiet >= (answered == answered_while_serving_ ? kQuietTime : kBusyQuietTime)) return;
     }
   }
 
@@ -249,6 +259,7 @@ class RpcServerImpl final : public RpcServer {
   RpcMeter stream_commands_;
   StageMeter stream_stages_;
   std::vector<const RpcMeter*> meters_;
+  std::atomic<int64_t> answered_while_serving_ = 0;
   std::vector<std::unique_ptr<RpcMethod>> methods_;
   std::vector<std::unique_ptr<ServerQueue>> queues_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> plain_;

@@ -19,8 +19,12 @@
 
 namespace winnow::server {
 
-// Far above the time between the arrivals of a burst, far below what an operator notices.
+// Without calls for so long, a server that nobody called since SetServing(false) is quiet.
 inline constexpr absl::Duration kQuietTime = absl::Milliseconds(50);
+
+// One that was called. Far above the time between the arrivals of a burst, also where its sender
+// waits for a processor now and then; far below what an operator notices.
+inline constexpr absl::Duration kBusyQuietTime = absl::Milliseconds(250);
 
 // How a connection that the caller accepted is served.
 enum class ConnectionKind {
@@ -63,11 +67,12 @@ class RpcServer {
   // What Health says of every service. NOT_SERVING wakes the watchers at once.
   virtual void SetServing(bool serving) = 0;
 
-  // Waits until no call has arrived for kQuietTime and the reply to each that did has left, or
-  // until `deadline` on the real clock. A call that has arrived but that gRPC has not handed over
-  // when Stop begins ends CANCELLED, without a word why; after this there is none unless a peer
-  // never pauses.
-  virtual void AwaitQuiet(absl::Time deadline) = 0;
+  // Waits until no call has arrived for a while (above) and the reply to each that did has left;
+  // or until none has left for `patience`; or for `limit`. Times are those of a process that runs:
+  // one that is stopped or waits for a processor needs longer. A call that has arrived but that
+  // gRPC has not handed over when Stop begins ends CANCELLED, without a word why; after this there
+  // is none unless a peer never pauses.
+  virtual void AwaitQuiet(absl::Duration patience, absl::Duration limit) = 0;
 
   // Closes the listeners, ends what is left (watches, reflection) and joins the polling threads.
   // The scheduler must have finished every task before. gRPC closes no connection while a write to
