@@ -49,6 +49,7 @@ class RpcServerTest : public ::testing::Test {
 
   void TearDown() override {
     scheduler_.Drain(absl::Now());
+    server_->SetServing(false);
     server_->AwaitQuiet(absl::Seconds(10), absl::Seconds(10));
     server_->Stop([] {});
     unlink(absl::StrCat(folder_, "/s").c_str());
