@@ -92,15 +92,15 @@ __device__ __noinline__ void CallSelectBelowThreshold(FinishShared<kMaxResults>&
   SelectBelowThreshold<4, Score>(finish, histogram, candidates, count, k, deterministic);
 }
 
-// Selects from candidates[0, count), which hold the row's k best if there are at least k of them.
-// Then orders and writes; the candidates are overwritten. All threads call it after a barrier
-// before which they shared the candidates' extremes. What is needed of the row comes from shared
-// memory: no register is held for it across the scan.
+// Selects from candidates[0, count), which hold the row's k best if there are at least k of them,
+// into finish.selected. All threads call it after a barrier before which they shared the
+// candidates' extremes; ends with a barrier. What is needed of the row comes from shared memory: no
+// register is held for it across the scan.
 // kCalls: rare ways are calls, with which long rows are faster and short ones slower.
 template <typename Score, bool kCalls, int kThreads, int kMaxResults>
-__device__ __forceinline__ void FinishRow(const TopKBatch& batch, FinishShared<kMaxResults>& finish,
-                                          SelectShared<kThreads>& select, Candidate* candidates,
-                                          int32_t count) {
+__device__ __forceinline__ void SelectRow(const TopKBatch& batch, FinishShared<kMaxResults>& finish,
+                                          SelectShared<kThreads>& select,
+                                          const Candidate* candidates, int32_t count) {
   if (count >= batch.k) {
     SelectCandidates(select, candidates, count, static_cast<uint32_t>(batch.k), batch.deterministic,
                      finish.selected);
@@ -113,6 +113,14 @@ __device__ __forceinline__ void FinishRow(const TopKBatch& batch, FinishShared<k
                                    static_cast<uint32_t>(count), static_cast<uint32_t>(batch.k),
                                    batch.deterministic);
   }
+}
+
+// As SelectRow; then orders and writes, and the candidates are overwritten. No barrier at its end.
+template <typename Score, bool kCalls, int kThreads, int kMaxResults>
+__device__ __forceinline__ void FinishRow(const TopKBatch& batch, FinishShared<kMaxResults>& finish,
+                                          SelectShared<kThreads>& select, Candidate* candidates,
+                                          int32_t count) {
+  SelectRow<Score, kCalls>(batch, finish, select, candidates, count);
   WriteOrdered<Score, kThreads>(batch, finish, select.histogram,
                                 reinterpret_cast<uint64_t*>(candidates));
 }

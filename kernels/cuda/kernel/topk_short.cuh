@@ -13,6 +13,7 @@
 
 #include "kernels/cuda/block/finish_row.cuh"
 #include "kernels/cuda/block/scan_row.cuh"
+#include "kernels/cuda/block/select_fetched.cuh"
 #include "kernels/cuda/primitives/dependent_launch.cuh"
 #include "kernels/cuda/primitives/kernel_parameters.cuh"
 #include "kernels/cuda/primitives/sample_places.h"
@@ -54,11 +55,11 @@ __device__ __forceinline__ uint32_t RegisterThreshold(ScanShared<Shape>& shared,
              Score::kNegativeInfinityKey);
 }
 
-// Brings the scores of the row from key `threshold` on into the candidate buffer and returns their
-// number. Should they not fit, nearly always because the key is that of many, only those above it
-// are brought, and finish.plateau becomes the key; should these not fit either, none are. `held` is
-// this warp's first tile. All threads call it after a barrier that follows ClearScan; ends with a
-// barrier before which the candidates' extremes were shared.
+// Brings the positions of the scores from key `threshold` on into the candidate buffer and returns
+// their number. Should they not fit, nearly always because the key is that of many, only those
+// above it are brought, and finish.plateau becomes the key; should these not fit either, none are.
+// `held` is this warp's first tile. All threads call it after a barrier that follows ClearScan;
+// ends with a barrier.
 template <typename Score, typename Shape>
 __device__ __forceinline__ int32_t CollectHeld(ShortShared<Shape>& shared,
                                                const RowVectors<Score>& row, Tile<Shape>& held,
@@ -75,12 +76,7 @@ __device__ __forceinline__ int32_t CollectHeld(ShortShared<Shape>& shared,
   };
   for (uint32_t key = threshold;; ++key) {
     const bool full = __syncthreads_or(!append(key));
-    if (!full) {
-      const int32_t count = static_cast<int32_t>(shared.scan.count);
-      uint32_t highest = 0;
-      FetchKeys(shared.scan, row, 0, count, key, highest);
-      return count;
-    }
+    if (!full) return static_cast<int32_t>(shared.scan.count);
     const bool gives_up = key != threshold;
     if (ThreadIndex() == 0) {
       shared.scan.count = 0;
@@ -119,11 +115,21 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   const uint32_t k = static_cast<uint32_t>(batch.k);
   uint32_t threshold = Score::kNegativeInfinityKey;
   // A row of which most scores are wanted needs no threshold: all of it fits the buffer.
-  if (window.length > 2 * batch.k) {
-    threshold = RegisterThreshold<Score>(shared.scan, held, window.length, k);
-  }
+  const bool sampled = window.length > 2 * batch.k;
+  if (sampled) threshold = RegisterThreshold<Score>(shared.scan, held, window.length, k);
   const int32_t count = CollectHeld(shared, row, held, threshold);
-  FinishRow<Score, false>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
+  // Candidates of a thread: what a sample lets pass nearly always fits.
+  constexpr int kItems = Shape::kMaxResults <= 512 ? 3 : 8;
+  if (!sampled ||
+      !SelectFetched<Score, kItems>(shared.scan.select, shared.scan.candidates, count, row,
+                                    threshold, k, batch.deterministic, shared.finish.selected)) {
+    uint32_t highest = 0;
+    FetchKeys(shared.scan, row, 0, count, threshold, highest);
+    SelectRow<Score, false>(batch, shared.finish, shared.scan.select, shared.scan.candidates,
+                            count);
+  }
+  WriteOrdered<Score, Shape::kThreads>(batch, shared.finish, shared.scan.select.histogram,
+                                       reinterpret_cast<uint64_t*>(shared.scan.candidates));
 }
 
 }  // namespace winnow::cuda
