@@ -8,12 +8,14 @@
 #include "kernels/cuda/launch/block_amax_launch.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
 #include "kernels/cuda/launch/plan_launch.h"
+#include "kernels/cuda/launch/publish_select_launch.h"
 #include "kernels/cuda/launch/sort_blocks_launch.h"
 #include "kernels/cuda/launch/topk_launch.h"
 #include "kernels/cuda/publish_steps.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/event.h"
 #include "kernels/cuda/runtime/memory.h"
+#include "kernels/cuda/testing/force_route.h"
 #include "kernels/field_checks.h"
 #include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
@@ -116,11 +118,12 @@ int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams& params,
 
 int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams& params,
                                           absl::Span<const PublishSegment> segments) const {
-  const PublishSteps steps = MakePublishSteps(params, segments, nullptr);
+  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, FusedPublishForced());
   return steps.intermediate_bytes + SelectionBytes(steps);
 }
 
 int64_t CudaDevice::SelectionBytes(const PublishSteps& steps) const {
+  if (steps.fused) return PublishSelectWorkspaceBytes(steps.tokens, steps.blocks);
   return std::max(steps.tokens.empty() ? 0 : TopKWorkspaceBytes(steps.token_params, steps.tokens),
                   steps.blocks.empty() ? 0 : TopKWorkspaceBytes(steps.block_params, steps.blocks));
 }
@@ -155,26 +158,36 @@ absl::Status CudaDevice::SortCandidateBlocks(Stream& stream, const SortBlocksPar
       "launching block sort");
 }
 
+absl::Status CudaDevice::SelectPublished(Stream& stream, const PublishSteps& steps,
+                                         absl::Span<std::byte> workspace) {
+  if (steps.fused) {
+    return health_->Check(LaunchPublishSelect(ContextOf(stream), steps.token_params, steps.tokens,
+                                              steps.block_params, steps.blocks, workspace),
+                          "launching both selections of a publish");
+  }
+  if (!steps.tokens.empty()) {
+    WINNOW_RETURN_IF_ERROR(TopK(stream, steps.token_params, steps.tokens, workspace));
+  }
+  if (steps.blocks.empty()) return absl::OkStatus();
+  return TopK(stream, steps.block_params, steps.blocks, workspace);
+}
+
 absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& params,
                                            absl::Span<const PublishSegment> segments,
                                            absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
-  const PublishSteps steps = MakePublishSteps(params, segments, workspace.data());
+  const PublishSteps steps =
+      MakePublishSteps(params, segments, workspace.data(), FusedPublishForced());
   WINNOW_RETURN_IF_ERROR(
       CheckWorkspace(workspace, steps.intermediate_bytes + SelectionBytes(steps)));
-  const absl::Span<std::byte> selection = workspace.subspan(steps.intermediate_bytes);
   const DeviceScope scope(info_.ordinal);
   const LaunchContext context = ContextOf(stream);
   const auto amax_of = [&](int64_t i) { return steps.amax[i]; };
   WINNOW_RETURN_IF_ERROR(health_->Check(
       LaunchBlockAmax(context, steps.amax_params, static_cast<int64_t>(steps.amax.size()), amax_of),
       "launching block max"));
-  if (!steps.tokens.empty()) {
-    WINNOW_RETURN_IF_ERROR(TopK(stream, steps.token_params, steps.tokens, selection));
-  }
-  if (!steps.blocks.empty()) {
-    WINNOW_RETURN_IF_ERROR(TopK(stream, steps.block_params, steps.blocks, selection));
-  }
+  WINNOW_RETURN_IF_ERROR(
+      SelectPublished(stream, steps, workspace.subspan(steps.intermediate_bytes)));
   const auto sort_of = [&](int64_t i) { return steps.sorted[i]; };
   return health_->Check(LaunchSortBlocks(context, steps.sort_params,
                                          static_cast<int64_t>(steps.sorted.size()), sort_of),

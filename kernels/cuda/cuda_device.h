@@ -72,6 +72,8 @@ class CudaDevice final : public Device {
   LaunchContext ContextOf(Stream& stream) const;
   // Workspace of the larger of the two selections of a publish chain; they run one after the other.
   int64_t SelectionBytes(const PublishSteps& steps) const;
+  absl::Status SelectPublished(Stream& stream, const PublishSteps& steps,
+                               absl::Span<std::byte> workspace);
 
   const std::shared_ptr<DeviceHealth> health_;  // shared with streams, events and memory
   const DeviceTraits traits_;

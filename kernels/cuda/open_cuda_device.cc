@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/launch/occupancy_probe.h"
+#include "kernels/cuda/launch/publish_select_launch.h"
 #include "kernels/cuda/launch/topk_launch.h"
 #include "kernels/cuda/runtime/device_scope.h"
 #include "winnow/kernels/error.h"
@@ -144,6 +145,8 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
   auto traits = ReadTraits(*health, properties);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(traits.status()));
   WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(PrepareTopK(*traits), "preparing top-k")));
+  WINNOW_RETURN_IF_ERROR(AsUnavailable(
+      health->Check(PreparePublishSelect(), "preparing the selections of a publish")));
   auto probe_stream = CudaStream::Create(health, StreamPriority::kNormal);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(probe_stream.status()));
   DeviceInfo info = MakeInfo(*traits, properties);

@@ -1,5 +1,10 @@
 #include "kernels/cuda/publish_steps.h"
 
+#include <algorithm>
+
+#include "kernels/cuda/launch/publish_select_launch.h"
+#include "winnow/kernels/limits.h"
+
 namespace winnow::cuda {
 namespace {
 
@@ -25,9 +30,12 @@ bool WantsTokens(const PublishSegment& segment) {
   return segment.slots != nullptr || segment.indices != nullptr;
 }
 
+bool SelectsBlocks(const PublishSegment& segment) {
+  return segment.blocks != nullptr || segment.block_slots != nullptr;
+}
+
 bool WantsBlocks(const PublishSegment& segment) {
-  return segment.blocks != nullptr || segment.block_slots != nullptr ||
-         segment.candidate_lengths != nullptr;
+  return SelectsBlocks(segment) || segment.candidate_lengths != nullptr;
 }
 
 TopKSegment TokenStep(const PublishSegment& segment, const int32_t* lengths) {
@@ -59,7 +67,8 @@ struct Intermediate {
   int64_t block_stride = 0;
 };
 
-Intermediate Carve(const PublishParams& params, const PublishSegment& segment, Carver& carver) {
+Intermediate Carve(const PublishParams& params, const PublishSegment& segment, bool fused,
+                   Carver& carver) {
   const int64_t rows = segment.rows;
   Intermediate parts;
   parts.lengths = carver.Take<int32_t>(rows);
@@ -67,7 +76,7 @@ Intermediate Carve(const PublishParams& params, const PublishSegment& segment, C
   parts.key_columns = (segment.columns - 1) / params.block_size + 1;
   parts.key_stride = (static_cast<int64_t>(parts.key_columns) + 3) / 4 * 4;  // 16-byte aligned rows
   parts.keys = carver.Take<float>(rows * parts.key_stride);
-  const bool in_place = segment.blocks != nullptr;
+  const bool in_place = segment.blocks != nullptr || fused;  // fused: null when not wanted
   parts.blocks = in_place ? segment.blocks : carver.Take<int32_t>(rows * params.k_blocks);
   parts.block_stride = in_place ? segment.blocks_row_stride : params.k_blocks;
   return parts;
@@ -90,6 +99,13 @@ BlockAmaxWork AmaxStep(const PublishSegment& segment, const Intermediate& parts)
   return step;
 }
 
+// What a fused publish leaves to block max.
+void AddCandidateLengths(const PublishParams& params, const PublishSegment& segment,
+                         BlockAmaxWork& step) {
+  step.candidate_lengths = segment.candidate_lengths;
+  step.kept_blocks = params.k_blocks;
+}
+
 TopKSegment BlockStep(const PublishParams& params, const PublishSegment& segment,
                       const Intermediate& parts) {
   TopKSegment step;
@@ -103,6 +119,16 @@ TopKSegment BlockStep(const PublishParams& params, const PublishSegment& segment
   if (segment.max_length > 0) step.max_length = (segment.max_length - 1) / params.block_size + 1;
   step.report = segment.report;
   return step;
+}
+
+// What a fused publish leaves to the selection of blocks: their slots. A page holds fewer of them
+// than of positions.
+void AddBlockSlots(const PublishParams& params, const PublishSegment& segment, TopKSegment& step) {
+  if (segment.block_slots == nullptr) return;
+  step.slots = segment.block_slots;
+  step.slots_row_stride = segment.block_slots_row_stride;
+  step.pages = segment.pages;
+  step.pages.page_size /= params.block_size;
 }
 
 SortBlocksWork SortStep(const PublishSegment& segment, const Intermediate& parts) {
@@ -122,10 +148,18 @@ SortBlocksWork SortStep(const PublishSegment& segment, const Intermediate& parts
   return step;
 }
 
-}  // namespace
+// Whether publish_select.cuh can do both selections.
+bool CanFuse(const PublishParams& params, absl::Span<const PublishSegment> segments) {
+  if (params.block_size != kDefaultBlockSize) return false;
+  return std::all_of(segments.begin(), segments.end(), [](const PublishSegment& segment) {
+    const int32_t longest =
+        segment.max_length > 0 ? std::min(segment.max_length, segment.columns) : segment.columns;
+    return WantsTokens(segment) && SelectsBlocks(segment) &&
+           longest <= kDefaultBlockSize * kMaxPublishSelectBlocks;
+  });
+}
 
-PublishSteps MakePublishSteps(const PublishParams& params,
-                              absl::Span<const PublishSegment> segments, std::byte* workspace) {
+PublishSteps StepsWithParams(const PublishParams& params, bool fused) {
   PublishSteps steps;
   // Rows whose every block is selected anyway need no keys.
   steps.amax_params = {
@@ -136,18 +170,35 @@ PublishSteps MakePublishSteps(const PublishParams& params,
                         .deterministic = params.deterministic};
   steps.block_params = {.dtype = DType::kFloat32,
                         .k = params.k_blocks,
-                        .order = Order::kAny,
+                        .order = fused ? Order::kPosition : Order::kAny,
                         .deterministic = params.deterministic};
   steps.sort_params = {.width = params.k_blocks, .block_size = params.block_size};
+  return steps;
+}
+
+}  // namespace
+
+PublishSteps MakePublishSteps(const PublishParams& params,
+                              absl::Span<const PublishSegment> segments, std::byte* workspace,
+                              bool may_fuse) {
+  const bool fused = may_fuse && CanFuse(params, segments);
+  PublishSteps steps = StepsWithParams(params, fused);
+  steps.fused = fused;
   Carver carver(workspace);
   for (const PublishSegment& segment : segments) {
     const int32_t* lengths = segment.lengths;
     if (WantsBlocks(segment)) {
-      const Intermediate parts = Carve(params, segment, carver);
-      steps.amax.push_back(AmaxStep(segment, parts));
-      steps.blocks.push_back(BlockStep(params, segment, parts));
-      steps.sorted.push_back(SortStep(segment, parts));
+      const Intermediate parts = Carve(params, segment, fused, carver);
       lengths = parts.lengths;
+      steps.amax.push_back(AmaxStep(segment, parts));
+      TopKSegment blocks = BlockStep(params, segment, parts);
+      if (fused) {
+        AddCandidateLengths(params, segment, steps.amax.back());
+        AddBlockSlots(params, segment, blocks);
+      } else {
+        steps.sorted.push_back(SortStep(segment, parts));
+      }
+      steps.blocks.push_back(blocks);
     }
     if (WantsTokens(segment)) steps.tokens.push_back(TokenStep(segment, lengths));
   }

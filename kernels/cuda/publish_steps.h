@@ -1,6 +1,9 @@
 // PublishCandidates as the steps that it stands for: which segments each step gets, and where in
 // the workspace the intermediate results lie. Host code only; CudaDevice runs the steps one after
 // another on one stream, with no host round trip between them.
+// There are two ways. Step by step: block max, tokens, blocks, sort. Fused, where rows are short
+// enough and every segment wants both: block max, then one launch for both selections, whose blocks
+// come in ascending order and with their slots (kernel/publish_select.cuh).
 
 #ifndef WINNOW_KERNELS_CUDA_PUBLISH_STEPS_H_
 #define WINNOW_KERNELS_CUDA_PUBLISH_STEPS_H_
@@ -20,8 +23,9 @@ struct PublishSteps {
   // In this order. A step that no segment needs is empty.
   std::vector<BlockAmaxWork> amax;     // keys; also settles each row's length, and counts bad rows
   std::vector<TopKSegment> tokens;     // scores -> indices, slots
-  std::vector<TopKSegment> blocks;     // keys -> block ids
+  std::vector<TopKSegment> blocks;     // keys -> block ids; fused: in order, with slots
   std::vector<SortBlocksWork> sorted;  // block ids -> ascending ids, block slots, lengths
+  bool fused = false;                  // tokens and blocks are one launch, and nothing is sorted
 
   BlockAmaxParams amax_params;
   TopKParams token_params;
@@ -36,7 +40,8 @@ struct PublishSteps {
 // `segments` passed CheckPublish. Intermediate results lie at `workspace`, which may be null when
 // only sizes are wanted.
 PublishSteps MakePublishSteps(const PublishParams& params,
-                              absl::Span<const PublishSegment> segments, std::byte* workspace);
+                              absl::Span<const PublishSegment> segments, std::byte* workspace,
+                              bool may_fuse);
 
 }  // namespace winnow::cuda
 

@@ -1,5 +1,6 @@
 // The contract suite on the first CUDA device; skipped, with the reason, when none answers. With
-// WINNOW_FORCE_ROUTE=exact|short|stream|split|cluster every top-k takes that route, fit or not.
+// WINNOW_FORCE_ROUTE=exact|short|stream|split|cluster every top-k takes that route, fit or not;
+// with WINNOW_FORCE_FUSED_PUBLISH set every publish is fused.
 
 #include <cstdlib>
 
@@ -19,6 +20,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenWithForcedRoute() {
     }
     cuda::ForceTopKRoute(route);
   }
+  cuda::ForceFusedPublish(std::getenv("WINNOW_FORCE_FUSED_PUBLISH") != nullptr);
   return OpenCudaDevice({.ordinal = 0});
 }
 

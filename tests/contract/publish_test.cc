@@ -39,6 +39,44 @@ TEST_P(ContractTest, PublishOfEveryPatternIsRight) {
   }
 }
 
+// Winners side by side: a block has up to eight of them, most blocks have none.
+std::vector<float> ClusteredScores(int32_t length, int32_t spread, testing::Random& random) {
+  std::vector<float> scores(length);
+  float level = 0;
+  for (int32_t i = 0; i < length; ++i) {
+    if (i % 8 == 0) level = static_cast<float>(random.Below(100'000));
+    scores[i] = level + static_cast<float>(spread == 0 ? 0 : random.Below(spread));
+  }
+  return scores;
+}
+
+TEST_P(ContractTest, PublishOfWinnersSideBySideIsRight) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const bool deterministic : {false, true}) {
+      for (const int32_t spread : {0, 1000}) {
+        for (const int32_t k : {512, 2048}) {
+          auto request = PatternPublish(testing::Pattern::kNormal, {45000, 35000}, 64, random());
+          for (auto& window : request.windows) {
+            window = ClusteredScores(static_cast<int32_t>(window.size()), spread, random());
+          }
+          ExpectPublish({.dtype = dtype, .k = k, .deterministic = deterministic}, {request});
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ContractTest, PublishOfRowsAtAnyAddressIsRight) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (int64_t misaligned = 0; misaligned < 8; ++misaligned) {
+      auto request = PatternPublish(testing::Pattern::kNormal, {20000, 9001}, 64, random());
+      request.misaligned_elements = misaligned;
+      request.stride_padding = random().Below(9);
+      ExpectPublish({.dtype = dtype, .k = 300, .k_blocks = 700, .deterministic = true}, {request});
+    }
+  }
+}
+
 TEST_P(ContractTest, PublishTakesEveryWidthBlockSizeAndPageSize) {
   for (const int32_t block_size : {2, 8, 32, 128}) {
     for (const int32_t page_size : {128, 256}) {

@@ -82,7 +82,7 @@ TEST_P(ContractTest, RandomPublishBatchesAreRight) {
     params.dtype = random().OneIn(2) ? DType::kBfloat16 : DType::kFloat32;
     params.k = random().OneIn(2) ? 512 : static_cast<int32_t>(random().Between(1, kMaxK));
     params.k_blocks = random().OneIn(2) ? 2048 : static_cast<int32_t>(random().Between(1, kMaxK));
-    params.block_size = 1 << random().Between(1, 6);
+    params.block_size = random().OneIn(2) ? 8 : 1 << random().Between(1, 6);
     params.deterministic = random().OneIn(2);
     std::vector<PublishRequest> requests(random().Between(1, 3));
     for (PublishRequest& request : requests) {

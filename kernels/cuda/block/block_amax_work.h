@@ -17,6 +17,9 @@ struct BlockAmaxWork {
   // becomes the row's length, 0 where it is empty or at fault. Both may be absent.
   PageTransform pages;
   int32_t* window_lengths = nullptr;
+  // Positions of the row's best `kept_blocks` blocks, its last one among them if it has no more.
+  int32_t* candidate_lengths = nullptr;
+  int32_t kept_blocks = 0;
 
   SmallDivisor tiles_per_row;
   int32_t skip_at_most = 0;

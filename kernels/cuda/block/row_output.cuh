@@ -15,11 +15,12 @@
 
 namespace winnow::cuda {
 
-template <typename Bits>
+template <typename Score>
 __device__ __forceinline__ void WritePadding(const RowOutput& output, int32_t rank) {
-  if (output.indices != nullptr) output.indices[rank] = kPaddingIndex;
-  if (output.slots != nullptr) output.slots[rank] = kPaddingIndex;
+  if (output.indices != nullptr) output.indices[rank] = Score::kPadding;
+  if (output.slots != nullptr) output.slots[rank] = Score::kPadding;
   if (output.values != nullptr) {
+    using Bits = typename Score::Bits;
     constexpr Bits kNegativeInfinity = static_cast<Bits>(sizeof(Bits) == 4 ? 0xff800000u : 0xff80u);
     static_cast<Bits*>(output.values)[rank] = kNegativeInfinity;
   }
@@ -27,7 +28,7 @@ __device__ __forceinline__ void WritePadding(const RowOutput& output, int32_t ra
 
 // Writes the slots of positions[i] >= 0 to places first + i * kThreads. All page ids are on their
 // way at once, and one comparison is the price of checking them all.
-template <int kThreads, int kBatch>
+template <typename Score, int kThreads, int kBatch>
 __device__ __forceinline__ void WriteSlots(const RowOutput& output, int32_t first,
                                            const int32_t (&positions)[kBatch]) {
   uint32_t ids[kBatch];
@@ -50,7 +51,7 @@ __device__ __forceinline__ void WriteSlots(const RowOutput& output, int32_t firs
   for (int i = 0; i < kBatch; ++i) {
     if (positions[i] < 0) continue;
     output.slots[first + i * kThreads] =
-        CheckedSlot(output.pages, positions[i], output.row, output.report);
+        CheckedSlot<Score::kPadding>(output.pages, positions[i], output.row, output.report);
   }
 }
 
@@ -58,16 +59,17 @@ __device__ __forceinline__ void WriteSlots(const RowOutput& output, int32_t firs
 // positions that position_of(rank) gives. Their page ids, and their values, wait for memory
 // together. Values are read again from the row: the bits of a score, sign of zero and NaN payload
 // included, are not kept on the way.
-template <typename Bits, int kThreads, int kBatch, typename PositionOf>
+template <typename Score, int kThreads, int kBatch, typename PositionOf>
 __device__ __forceinline__ void WriteResults(const RowOutput& output, int32_t first, int32_t count,
                                              PositionOf position_of) {
+  using Bits = typename Score::Bits;
   int32_t positions[kBatch];
 #pragma unroll
   for (int i = 0; i < kBatch; ++i) {
     const int32_t rank = first + i * kThreads;
     positions[i] = rank < count ? position_of(rank) : -1;
   }
-  if (output.slots != nullptr) WriteSlots<kThreads>(output, first, positions);
+  if (output.slots != nullptr) WriteSlots<Score, kThreads>(output, first, positions);
   if (output.values != nullptr) {
     Bits values[kBatch];
 #pragma unroll
@@ -92,19 +94,18 @@ __device__ __forceinline__ void WriteResults(const RowOutput& output, int32_t fi
 template <typename Score, int kThreads, typename PositionOf>
 __device__ __forceinline__ void WriteRow(const RowOutput& output, int32_t count, int32_t k,
                                          PositionOf position_of) {
-  using Bits = typename Score::Bits;
   const int32_t thread = ThreadIndex();
   int32_t first = thread;
   // Small results are one batch of one: no loop, no arrays of addresses.
   if (count <= kThreads) {
-    WriteResults<Bits, kThreads, 1>(output, first, count, position_of);
+    WriteResults<Score, kThreads, 1>(output, first, count, position_of);
   } else {
     for (; first < count; first += 4 * kThreads) {
-      WriteResults<Bits, kThreads, 4>(output, first, count, position_of);
+      WriteResults<Score, kThreads, 4>(output, first, count, position_of);
     }
   }
   for (int32_t rank = count + thread; rank < k; rank += kThreads) {
-    WritePadding<Bits>(output, rank);
+    WritePadding<Score>(output, rank);
   }
 }
 

@@ -154,6 +154,11 @@ __global__ void __launch_bounds__(kAmaxThreads, 2048 / kAmaxThreads)
   if (leader) {
     if (segment.block_counts != nullptr) segment.block_counts[row] = blocks;
     if (work.window_lengths != nullptr) work.window_lengths[row] = length;
+    if (work.candidate_lengths != nullptr) {
+      const int32_t kept = min(blocks, work.kept_blocks);
+      work.candidate_lengths[row] =
+          kept == 0 ? 0 : kBlockSize * (kept - 1) + (length - 1) % kBlockSize + 1;
+    }
   }
   if (blocks <= work.skip_at_most || tile * kAmaxTile<Score> >= length) return;
   if (!work.load_before_length) load(length);

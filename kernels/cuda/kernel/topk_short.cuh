@@ -89,19 +89,25 @@ __device__ __forceinline__ int32_t CollectHeld(ShortShared<Shape>& shared,
   }
 }
 
-// One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
+// What comes before the loads of the scores: clears, waits for the predecessor, opens row
+// `launch_row` of the batch and notes its outputs. No barrier at its end.
 template <typename Score, typename Shape>
-__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
-    TopKShort(const __grid_constant__ TopKBatch batch) {
-  auto& shared = DynamicShared<ShortShared<Shape>>();
+__device__ __forceinline__ OpenedRow OpenShortRow(const TopKBatch& batch,
+                                                  ShortShared<Shape>& shared, int32_t launch_row) {
   ClearScan(shared.scan);
   if (ThreadIndex() == 0) shared.finish.plateau = 0;
   TouchParameters(batch);
   WaitForPredecessor();
   if (batch.release_early) ReleaseSuccessor();
-  const OpenedRow opened = OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true);
-  const RowWindow& window = opened.window;
+  const OpenedRow opened = OpenRow<Score>(batch, launch_row, true);
   if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
+  return opened;
+}
+
+// Selects from the opened row and writes its results. All threads call it.
+template <typename Score, typename Shape>
+__device__ __forceinline__ void SelectShortRow(const TopKBatch& batch, ShortShared<Shape>& shared,
+                                               const RowWindow& window) {
   const RowVectors<Score> row(window.scores, window.length);
   const bool selects = window.length > batch.k;
   Tile<Shape> held;
@@ -130,6 +136,15 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   }
   WriteOrdered<Score, Shape::kThreads>(batch, shared.finish, shared.scan.select.histogram,
                                        reinterpret_cast<uint64_t*>(shared.scan.candidates));
+}
+
+// One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
+template <typename Score, typename Shape>
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
+    TopKShort(const __grid_constant__ TopKBatch batch) {
+  auto& shared = DynamicShared<ShortShared<Shape>>();
+  const OpenedRow opened = OpenShortRow<Score>(batch, shared, static_cast<int32_t>(blockIdx.x));
+  SelectShortRow<Score>(batch, shared, opened.window);
 }
 
 }  // namespace winnow::cuda

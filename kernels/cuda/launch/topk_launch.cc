@@ -104,10 +104,6 @@ TopKLayout LayOut(const TopKPolicy& policy, const TopKParams& params,
   return layout;
 }
 
-Order OutputOrder(const TopKParams& params) {
-  return params.deterministic && params.order == Order::kAny ? Order::kPosition : params.order;
-}
-
 TopKBatch MakeBatch(const TopKParams& params, const TopKLayout& layout, std::byte* workspace) {
   TopKBatch batch;
   batch.k = params.k;
@@ -147,6 +143,10 @@ cudaError_t Allow(const TopKKernel& kernel, bool clusters) {
 }
 
 }  // namespace
+
+Order OutputOrder(const TopKParams& params) {
+  return params.deterministic && params.order == Order::kAny ? Order::kPosition : params.order;
+}
 
 cudaError_t PrepareTopK(const DeviceTraits& traits) {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {

@@ -20,6 +20,10 @@ namespace winnow::cuda {
 // device, whose traits are given. Once for each device, before the first LaunchTopK on it.
 cudaError_t PrepareTopK(const DeviceTraits& traits);
 
+// The order in which results are written: any is as good as another unless it must be the same
+// every time.
+Order OutputOrder(const TopKParams& params);
+
 // Bytes of workspace that LaunchTopK needs for these segments.
 int64_t TopKWorkspaceBytes(const DeviceTraits& traits, const TopKParams& params,
                            absl::Span<const TopKSegment> segments);

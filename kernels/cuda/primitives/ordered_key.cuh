@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "winnow/kernels/limits.h"
+
 namespace winnow::cuda {
 
 // Order-preserving image of the bits of a float32.
@@ -43,6 +45,7 @@ struct Float32Score {
   static constexpr int kPerWord = 1;
   static constexpr uint32_t kNegativeInfinityKey = 0x007fffffu;
   static constexpr uint32_t kPositiveInfinityKey = 0xff800000u;
+  static constexpr int32_t kPadding = kPaddingIndex;  // of indices and slots
 
   static __device__ __forceinline__ uint32_t Key(uint32_t bits) { return OrderedKey(bits); }
 
@@ -71,6 +74,11 @@ struct Float32Score {
   }
 };
 
+// The maximum of a block of either dtype: what is selected are blocks.
+struct BlockMaximumScore : Float32Score {
+  static constexpr int32_t kPadding = kPaddingBlock;
+};
+
 // Keys have 16 bits: those of the float32 of the same value, without the lower half.
 struct Bfloat16Score {
   using Bits = uint16_t;
@@ -78,6 +86,7 @@ struct Bfloat16Score {
   static constexpr int kPerWord = 2;
   static constexpr uint32_t kNegativeInfinityKey = 0x007fu;
   static constexpr uint32_t kPositiveInfinityKey = 0xff80u;
+  static constexpr int32_t kPadding = kPaddingIndex;
 
   static __device__ __forceinline__ uint32_t Key(uint32_t bits) {
     return OrderedKey(bits << 16) >> 16;

@@ -89,15 +89,16 @@ __device__ __forceinline__ bool IsPageId(const PageRow& pages, uint32_t id) {
   return id < pages.id_limit;
 }
 
-// Slot of `position` whatever its page id; kPaddingIndex, with the fault reported, when the id is
+// Slot of `position` whatever its page id; kPadding, with the fault reported, when the id is
 // out of range. A call, and rare: callers look at the largest of several ids first.
-inline __device__ __noinline__ int32_t CheckedSlot(const PageRow& pages, int32_t position,
-                                                   int32_t row, SegmentReport* report) {
+template <int32_t kPadding>
+__device__ __noinline__ int32_t CheckedSlot(const PageRow& pages, int32_t position, int32_t row,
+                                            SegmentReport* report) {
   const uint32_t id = PageIdOf(pages, position);
   if (IsPageId(pages, id)) return SlotOf(pages, position, id);
   ReportFaultInline(report, FaultKind::kPageIdOutOfRange, row, position >> pages.page_shift,
                     static_cast<int32_t>(id), pages.id_limit);
-  return kPaddingIndex;
+  return kPadding;
 }
 
 }  // namespace winnow::cuda

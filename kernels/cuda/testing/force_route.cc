@@ -7,6 +7,7 @@ namespace {
 
 constexpr int32_t kNotForced = -1;
 std::atomic<int32_t> forced_route{kNotForced};
+std::atomic<bool> forced_fused_publish{false};
 
 }  // namespace
 
@@ -19,6 +20,9 @@ std::optional<TopKRoute> ForcedTopKRoute() {
   if (route == kNotForced) return std::nullopt;
   return static_cast<TopKRoute>(route);
 }
+
+void ForceFusedPublish(bool fused) { forced_fused_publish = fused; }
+bool FusedPublishForced() { return forced_fused_publish; }
 
 std::optional<TopKRoute> ParseTopKRoute(absl::string_view name) {
   for (int32_t i = 0; i < kTopKRouteCount; ++i) {

@@ -1,5 +1,5 @@
-// For tests: takes the choice of the top-k route away from the policy, so that every route can be
-// tried on every case. The product never calls ForceTopKRoute.
+// For tests: takes the choice of the top-k route, and of the way of a publish, away from the
+// policy, so that every one can be tried on every case. The product never calls what forces one.
 
 #ifndef WINNOW_KERNELS_CUDA_TESTING_FORCE_ROUTE_H_
 #define WINNOW_KERNELS_CUDA_TESTING_FORCE_ROUTE_H_
@@ -20,6 +20,10 @@ std::optional<TopKRoute> ForcedTopKRoute();
 // Of a forced route that shares rows: low, so that short rows, which are quick to check, are shared
 // as well.
 inline constexpr int32_t kForcedPoolThreshold = 2500;
+
+// Whether a publish is fused; by default it is not. Workspace sizes follow it. Thread-safe.
+void ForceFusedPublish(bool fused);
+bool FusedPublishForced();
 
 // The route that ToString names so; nullopt for any other name.
 std::optional<TopKRoute> ParseTopKRoute(absl::string_view name);

@@ -27,9 +27,10 @@ class PublishStepsTest : public ::testing::Test {
     segment_.pages.page_size = 64;
   }
   PublishSteps Make(std::byte* workspace = Address<std::byte>(0x10000)) {
-    return MakePublishSteps({.k = 16, .k_blocks = 32}, {&segment_, 1}, workspace);
+    return MakePublishSteps({.k = 16, .k_blocks = 32}, {&segment_, 1}, workspace, fused_);
   }
   PublishSegment segment_;
+  bool fused_ = false;
 };
 
 TEST_F(PublishStepsTest, TokenSlotsAloneNeedOneSelectionAndNoWorkspace) {
@@ -78,6 +79,41 @@ TEST_F(PublishStepsTest, IntermediateResultsDoNotOverlap) {
   EXPECT_EQ(amax.keys_columns, 512);
   EXPECT_EQ(address(steps.blocks[0].indices), 0x10200u + 3 * 512 * 4);
   EXPECT_EQ(steps.intermediate_bytes, 0x200 + 3 * 512 * 4 + 512);  // 3 * 32 ids, rounded up to 256
+}
+
+TEST_F(PublishStepsTest, FusedBlocksComeInOrderWithTheirSlotsAndNothingIsSorted) {
+  fused_ = true;
+  segment_.slots = Address<int32_t>(0x5000000);
+  segment_.block_slots = Address<int32_t>(0x7000000);
+  segment_.block_slots_row_stride = 32;
+  segment_.candidate_lengths = Address<int32_t>(0x8000000);
+  const PublishSteps steps = Make();
+  EXPECT_TRUE(steps.fused);
+  EXPECT_TRUE(steps.sorted.empty());
+  EXPECT_EQ(steps.block_params.order, Order::kPosition);
+  EXPECT_EQ(steps.blocks[0].indices, nullptr);
+  EXPECT_EQ(steps.blocks[0].slots, segment_.block_slots);
+  EXPECT_EQ(steps.blocks[0].slots_row_stride, 32);
+  EXPECT_EQ(steps.blocks[0].pages.page_size, 8);
+  EXPECT_EQ(steps.tokens[0].pages.page_size, 64);
+  EXPECT_EQ(steps.amax[0].candidate_lengths, segment_.candidate_lengths);
+  EXPECT_EQ(steps.amax[0].kept_blocks, 32);
+}
+
+TEST_F(PublishStepsTest, RowsThatAreTooLongOrWantOneSelectionAreNotFused) {
+  fused_ = true;
+  segment_.slots = Address<int32_t>(0x5000000);
+  EXPECT_FALSE(Make().fused);
+  segment_.blocks = Address<int32_t>(0x6000000);
+  segment_.blocks_row_stride = 40;
+  EXPECT_TRUE(Make().fused);
+  segment_.columns = 8 * 16384 + 1;
+  EXPECT_FALSE(Make().fused);
+  EXPECT_EQ(Make().sorted.size(), 1u);
+  segment_.max_length = 8 * 16384;
+  EXPECT_TRUE(Make().fused);
+  fused_ = false;
+  EXPECT_FALSE(Make().fused);
 }
 
 TEST_F(PublishStepsTest, SizesDoNotDependOnTheWorkspace) {
