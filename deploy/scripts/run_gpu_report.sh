@@ -10,9 +10,9 @@
 # Exit status: 0 when everything passed; parts that cannot run here are skipped with a reason.
 #
 # Limits in seconds: WINNOW_REPORT_SECONDS (240) for a test, WINNOW_BENCH_SECONDS (120) for a group of
-# benchmarks; WINNOW_BENCH_GROUPS names these (tests/bench/cuda/README.md), WINNOW_BENCH_QUICK=1 takes
-# few cases of each. WINNOW_REPORT_SHARDS (8) processes share a contract suite, WINNOW_SANITIZE_SHARDS (4) that
-# of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact;
+# benchmarks. WINNOW_BENCH_GROUPS names the groups (tests/bench/cuda/README.md), WINNOW_BENCH_QUICK=1
+# takes few cases of each. WINNOW_REPORT_SHARDS (8) processes share a contract suite,
+# WINNOW_SANITIZE_SHARDS (4) that of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact;
 # WINNOW_SANITIZE_FEW=1 has all tools run on the few rows that racecheck of clusters runs on.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

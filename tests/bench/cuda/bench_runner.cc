@@ -177,7 +177,6 @@ absl::StatusOr<double> BenchRunner::FloorOf(const BenchCase& bench_case) {
 absl::StatusOr<Timing> BenchRunner::TimeProduced(const BenchCase& bench_case) {
   const int64_t bytes = bench_case.ReadBytes();
   const auto produce = [&](int32_t launch) {
-    stream_->set_dependent_launch(bench_case.chained);
     return BenchStatus(
         Produce(stream_->get(), memory_->InputOf(bench_case, launch), memory_->source(), bytes),
         "producing scores");
