@@ -64,16 +64,17 @@ TEST(BenchCaseTest, EveryGroupFitsTheMemoryAndHasAQuickForm) {
   }
 }
 
-TEST(BenchCaseTest, OptionsAreTimedOnEveryRouteInBothDtypes) {
+TEST(BenchCaseTest, OptionsAreTimedAtFourShapesOfEveryRouteInBothDtypes) {
   for (const bool quick : {false, true}) {
-    std::map<DType, std::set<std::string>> routes;
+    using ShapeOfDType = std::tuple<DType, int32_t, int32_t, int32_t>;
+    std::map<std::string, std::set<ShapeOfDType>> shapes;
     for (const BenchCase& bench_case : MakeOptions(quick)) {
-      routes[bench_case.dtype].insert(ToString(ChosenPolicy(Hopper(), bench_case).route));
+      shapes[ToString(ChosenPolicy(Hopper(), bench_case).route)].insert(
+          {bench_case.dtype, bench_case.rows, bench_case.columns, bench_case.k});
     }
-    EXPECT_THAT(routes[DType::kFloat32],
-                UnorderedElementsAre("short", "cluster", "split", "stream"));
-    EXPECT_THAT(routes[DType::kBfloat16],
-                UnorderedElementsAre("short", "cluster", "split", "stream"));
+    for (const char* route : {"short", "cluster", "split", "stream"}) {
+      EXPECT_EQ(shapes[route].size(), quick ? 2u : 8u) << route;
+    }
   }
 }
 
@@ -177,6 +178,7 @@ TEST(BenchCaseTest, GrowthReachesBothEndsInStepsOfAtMostAThirdAndOne) {
     longest = std::max(longest, bench_case.columns);
     most_rows = std::max(most_rows, bench_case.rows);
     EXPECT_FALSE(bench_case.brief);  // the floor is wanted
+    EXPECT_GE(bench_case.columns, bench_case.k);
   }
   EXPECT_EQ(longest, kMaxColumns);
   EXPECT_EQ(most_rows, 1024);
