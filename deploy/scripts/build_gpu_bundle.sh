@@ -29,7 +29,8 @@ mkdir -p "$folder"
 for program in "${programs[@]}"; do
   strip -o "$folder/$(basename "$program")" "$build/$program"
 done
-cp tests/bench/cuda/{make_table.py,torch_topk.py,peers.csv} deploy/scripts/run_gpu_report.sh "$folder"
+cp tests/bench/cuda/{bench_results,set_tables,make_table,check_growth,check_policy,torch_topk}.py tests/bench/cuda/peers.csv \
+  deploy/scripts/run_gpu_report.sh "$folder"
 rm -rf "$folder/data"
 cp -r tests/data "$folder/data"
 git describe --always --dirty --abbrev=12 >"$folder/commit.txt" 2>/dev/null || echo unknown >"$folder/commit.txt"

@@ -10,8 +10,9 @@
 # Exit status: 0 when everything passed; parts that cannot run here are skipped with a reason.
 #
 # Limits in seconds: WINNOW_REPORT_SECONDS (240) for a test, WINNOW_BENCH_SECONDS (120) for a group of
-# benchmarks. WINNOW_REPORT_SHARDS (8) processes share a contract suite, WINNOW_SANITIZE_SHARDS (4) that
-# of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact;
+# benchmarks. WINNOW_BENCH_GROUPS names the groups (tests/bench/cuda/README.md), WINNOW_BENCH_QUICK=1
+# takes few cases of each. WINNOW_REPORT_SHARDS (8) processes share a contract suite,
+# WINNOW_SANITIZE_SHARDS (4) that of a sanitizer. WINNOW_SANITIZE_ROUTES names some of: any short stream split cluster exact;
 # WINNOW_SANITIZE_FEW=1 has all tools run on the few rows that racecheck of clusters runs on.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -134,6 +135,21 @@ run_sanitizers() {
   done
 }
 
+# judge GROUP CSV: what the checker of the group finds in its results. A finding is no failure.
+judge() {
+  local checker=check_growth.py said
+  [ "$1" = growth ] || checker=check_policy.py
+  said=$(python3 "$here/$checker" "$2" 2>>"$out/bench.log") || true
+  if [ -z "$said" ]; then
+    said="$checker did not finish; see bench.log"
+    failures=$((failures + 1))
+  fi
+  note ""
+  note "### $1"
+  note ""
+  note "$said"
+}
+
 : >"$report"
 note "# GPU report"
 note ""
@@ -170,16 +186,23 @@ if wants bench; then
   results=()
   for group in ${WINNOW_BENCH_GROUPS:-blocks topk bf16 ragged data publish}; do
     csv=$out/bench_$group.csv
+    # Not for a table: the name keeps them from those who take bench_*.csv for one.
+    case $group in growth | sweep) csv=$out/$group.csv ;; esac
     if ! timeout "${WINNOW_BENCH_SECONDS:-120}" "$here/kernel_bench" --group="$group" \
       ${WINNOW_BENCH_QUICK:+--quick} >"$csv" 2>>"$out/bench.log"; then
       note ""
       note "kernel_bench --group=$group did not finish; see bench.log"
       failures=$((failures + 1))
     fi
-    results+=("$csv")
+    case $group in
+      growth | sweep) judge "$group" "$csv" ;;
+      *) results+=("$csv") ;;
+    esac
   done
-  python3 "$here/make_table.py" "${results[@]}" --torch "$torch_csv" >>"$report" \
-    2>>"$out/bench.log" || note "no table: see bench.log"
+  if [ "${#results[@]}" -gt 0 ]; then
+    python3 "$here/make_table.py" "${results[@]}" --torch "$torch_csv" >>"$report" \
+      2>>"$out/bench.log" || note "no table: see bench.log"
+  fi
 fi
 echo "$failures failures; the report is $report"
 [ "$failures" -eq 0 ]

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "winnow/kernels/limits.h"
 
 namespace winnow::bench {
@@ -104,7 +105,8 @@ void AddRagged(std::vector<BenchCase>& cases) {
         cases.push_back({.operation = Operation::kRaggedTopK,
                          .rows = rows,
                          .columns = columns,
-                         .chained = chained});
+                         .chained = chained,
+                         .outputs = {.slots = false, .indices = true}});
       }
     }
   }
@@ -142,6 +144,28 @@ void AddChecks(std::vector<BenchCase>& cases) {
   }
 }
 
+// Shapes on both sides of what a warp, a page and a tile hold, each with scores of its own.
+void AddShapes(std::vector<BenchCase>& cases) {
+  uint32_t seed = 0;
+  for (int32_t rows : {15, 16}) {
+    for (int32_t columns : {24 * kKibi, 30 * kKibi, 32 * kKibi, 64 * kKibi}) {
+      for (int32_t k : {512, 1024, 2048}) {
+        ++seed;
+        for (int32_t page_size : {1, 8, 64, 256}) {
+          for (bool chained : {true, false}) {
+            cases.push_back({.rows = rows,
+                             .columns = columns,
+                             .k = k,
+                             .chained = chained,
+                             .page_size = page_size,
+                             .seed = seed});
+          }
+        }
+      }
+    }
+  }
+}
+
 // Bytes of a row's page table that the block slots of `k` sorted ids need: memory moves 32 at a
 // time, eight page ids, and an id that shares a sector with its neighbour costs nothing more.
 int64_t PageSectorBytes(const BenchCase& bench_case) {
@@ -159,10 +183,16 @@ const char* Name(Operation operation) {
       return "ragged_topk";
     case Operation::kBlockAmax:
       return "block_amax";
+    case Operation::kBlockTopK:
+      return "block_topk";
     case Operation::kSortBlocks:
       return "sort_blocks";
     case Operation::kPublish:
       return "publish";
+    case Operation::kPublishParts:
+      return "publish_parts";
+    case Operation::kConsume:
+      return "consume";
   }
   return "unknown";
 }
@@ -177,6 +207,11 @@ const char* Name(Cache cache) {
       return "produced";
   }
   return "unknown";
+}
+
+bool BenchCase::IsTopK() const {
+  return operation == Operation::kTopK || operation == Operation::kRaggedTopK ||
+         operation == Operation::kBlockTopK || operation == Operation::kConsume;
 }
 
 int64_t BenchCase::ReadBytes() const {
@@ -194,16 +229,42 @@ int64_t BenchCase::WriteBytes() const {
     case Operation::kSortBlocks:
       return 2 * ids;
     case Operation::kPublish:
-      return ids + static_cast<int64_t>(rows) * 2048 * 8;
+    case Operation::kPublishParts:
+      return ids + static_cast<int64_t>(rows) * kPublishBlocks * 8;
     default:
-      return ids;
+      return ids * (outputs.slots + outputs.indices) +
+             (outputs.values ? static_cast<int64_t>(rows) * k * SizeOf(dtype) : 0);
   }
 }
 
 std::string BenchCase::ToString() const {
   return absl::StrCat(Name(operation), " ", Name(dtype), " ", Name(data), " ", rows, " x ", columns,
                       " k ", k, " ", Name(cache), chained ? " chained" : " serial",
-                      deterministic ? " deterministic" : "");
+                      deterministic ? " deterministic" : "", " ", OutputsName(*this), " page ",
+                      page_size, " seed ", seed);
+}
+
+cuda::TopKPolicy ChosenPolicy(const cuda::DeviceTraits& traits, const BenchCase& bench_case) {
+  return cuda::ChooseTopKPolicy(traits, {.dtype = bench_case.dtype,
+                                         .k = bench_case.k,
+                                         .rows = bench_case.rows,
+                                         .max_length = bench_case.Length()});
+}
+
+std::string RouteName(const cuda::DeviceTraits& traits, const BenchCase& bench_case) {
+  if (!bench_case.IsTopK()) return "-";
+  BenchCase named = bench_case;
+  if (!named.policy.has_value()) named.policy = ChosenPolicy(traits, bench_case);
+  return PolicyName(named);
+}
+
+std::string OutputsName(const BenchCase& bench_case) {
+  if (!bench_case.IsTopK()) return "-";
+  std::vector<std::string> names;
+  if (bench_case.outputs.slots) names.push_back("slots");
+  if (bench_case.outputs.indices) names.push_back("indices");
+  if (bench_case.outputs.values) names.push_back("values");
+  return absl::StrJoin(names, "+");
 }
 
 std::vector<BenchCase> MakeCases(const std::string& group, bool quick) {
@@ -218,6 +279,9 @@ std::vector<BenchCase> MakeCases(const std::string& group, bool quick) {
   if (group == "profile") AddProfile(cases);
   if (group == "checks") AddChecks(cases);
   if (group == "text") AddText(cases);
+  if (group == "shapes") AddShapes(cases);
+  if (group == "options") return MakeOptions(quick);
+  if (group == "parts") return MakeParts(quick);
   if (!quick) return cases;
   std::vector<BenchCase> few;
   for (size_t i = 0; i < cases.size(); i += 10) few.push_back(cases[i]);

@@ -17,8 +17,8 @@ __device__ uint64_t Mix(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-__device__ float ScoreAt(int64_t index, Data data) {
-  const uint64_t bits = Mix(static_cast<uint64_t>(index));
+__device__ float ScoreAt(int64_t index, Data data, uint32_t seed) {
+  const uint64_t bits = Mix(static_cast<uint64_t>(index) ^ (uint64_t{seed} << 32));
   const float u = (static_cast<uint32_t>(bits) >> 8) * 0x1p-24f + 0x1p-25f;
   const float v = (static_cast<uint32_t>(bits >> 32) >> 8) * 0x1p-24f;
   const float normal = sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
@@ -39,14 +39,15 @@ __device__ float ScoreAt(int64_t index, Data data) {
   return 0.0f;
 }
 
-__global__ void FillKernel(uint32_t* words, int64_t count, bool bfloat16, Data data) {
+__global__ void FillKernel(uint32_t* words, int64_t count, bool bfloat16, Data data,
+                           uint32_t seed) {
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count;
        i += int64_t{gridDim.x} * blockDim.x) {
     if (bfloat16) {
-      const uint32_t low = __float_as_uint(ScoreAt(2 * i, data)) >> 16;
-      words[i] = low | (__float_as_uint(ScoreAt(2 * i + 1, data)) & 0xffff0000u);
+      const uint32_t low = __float_as_uint(ScoreAt(2 * i, data, seed)) >> 16;
+      words[i] = low | (__float_as_uint(ScoreAt(2 * i + 1, data, seed)) & 0xffff0000u);
     } else {
-      words[i] = __float_as_uint(ScoreAt(i, data));
+      words[i] = __float_as_uint(ScoreAt(i, data, seed));
     }
   }
 }
@@ -170,9 +171,10 @@ const char* Name(Data data) {
   return "unknown";
 }
 
-cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType dtype, Data data) {
+cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType dtype, Data data,
+                       uint32_t seed) {
   FillKernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<uint32_t*>(scores), bytes / 4,
-                                               dtype == DType::kBfloat16, data);
+                                               dtype == DType::kBfloat16, data, seed);
   return cudaGetLastError();
 }
 

@@ -15,9 +15,10 @@ namespace winnow::bench {
 enum class Data { kNormal, kRelu, kNarrow, kEqual, kRamp, kText };
 const char* Name(Data data);
 
-// Fills `bytes` with scores of `dtype`, different at every place of the buffer. kRamp rises over
-// 65,536 positions and starts again.
-cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType dtype, Data data);
+// Fills `bytes` with scores of `dtype`, different at every place of the buffer and for every seed.
+// kRamp rises over 65,536 positions and starts again.
+cudaError_t FillScores(cudaStream_t stream, void* scores, int64_t bytes, DType dtype, Data data,
+                       uint32_t seed);
 
 // The same with kText: `count` scores of `text`, in memory of the device, again and again.
 cudaError_t FillText(cudaStream_t stream, float* scores, int64_t bytes, const float* text,

@@ -1,5 +1,5 @@
-// Runs benchmark cases on one GPU. Memory is allocated once; launches of a cold case rotate over
-// buffers that together exceed twice the L2.
+// Runs benchmark cases on one GPU. Next: bench_memory.h for what they read and write, graph_timer.h
+// for how they are timed.
 
 #ifndef WINNOW_TESTS_BENCH_CUDA_BENCH_RUNNER_H_
 #define WINNOW_TESTS_BENCH_CUDA_BENCH_RUNNER_H_
@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +18,7 @@
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/runtime/stream.h"
 #include "tests/bench/cuda/bench_case.h"
+#include "tests/bench/cuda/bench_memory.h"
 #include "tests/bench/cuda/graph_timer.h"
 
 namespace winnow::bench {
@@ -33,50 +33,36 @@ class BenchRunner {
   static absl::StatusOr<std::unique_ptr<BenchRunner>> Create(int32_t ordinal);
 
   // The scores of Data::kText, which cases of it need. Once.
-  absl::Status SetText(absl::Span<const float> text);
+  absl::Status SetText(absl::Span<const float> text) { return memory_->SetText(text); }
 
-  // Unimplemented when the device has no kernel for the operation.
-  absl::StatusOr<BenchResult> Run(const BenchCase& bench_case);
+  // Times the cases of one set in turns; one case is a set too. One result a case. Unimplemented
+  // when the device has no kernel for an operation; InvalidArgument when the cases cannot be timed
+  // together: all must be cold or all warm, read the same scores, and take as many replays.
+  absl::StatusOr<std::vector<BenchResult>> Run(absl::Span<const BenchCase> set);
 
   const DeviceInfo& info() const { return device_->info(); }
   const cuda::DeviceTraits& traits() const { return device_->traits(); }
 
  private:
   BenchRunner() = default;
-  absl::Status Allocate();
-  absl::StatusOr<std::byte*> Take(int64_t bytes);
-  absl::Status Prepare(const BenchCase& bench_case);
-  absl::Status FillPool(const BenchCase& bench_case);
-  absl::StatusOr<double> FloorOf(const BenchCase& bench_case);
+  absl::Status PrepareAll(absl::Span<const BenchCase> set);
+  absl::StatusOr<std::vector<Timing>> TimeSet(absl::Span<const BenchCase> set);
   absl::StatusOr<Timing> TimeProduced(const BenchCase& bench_case);
+  absl::StatusOr<double> FloorOf(const BenchCase& bench_case);
+  absl::Status CheckReport();
 
-  std::byte* ScoresOf(const BenchCase& bench_case, int32_t launch) const;
   absl::Status Enqueue(const BenchCase& bench_case, int32_t launch);
-  absl::Status EnqueueTopK(const BenchCase& bench_case, std::byte* scores);
-  absl::Status EnqueueBlockAmax(const BenchCase& bench_case, std::byte* scores);
-  absl::Status EnqueueSortBlocks(const BenchCase& bench_case, std::byte* scores);
-  absl::Status EnqueuePublish(const BenchCase& bench_case, std::byte* scores);
-  PageTransform Pages(const BenchCase& bench_case, int32_t page_size) const;
+  absl::Status EnqueueTopK(const BenchCase& bench_case, const std::byte* scores);
+  absl::Status EnqueueBlockAmax(const BenchCase& bench_case, const std::byte* scores);
+  absl::Status EnqueueSortBlocks(const BenchCase& bench_case, const int32_t* blocks);
+  absl::Status EnqueuePublish(const BenchCase& bench_case, const std::byte* scores);
+  absl::Status EnqueuePublishParts(const BenchCase& bench_case, const std::byte* scores);
 
   // In the order of construction; memory_ goes first when all is destroyed.
   std::unique_ptr<cuda::CudaDevice> device_;
   std::unique_ptr<cuda::CudaStream> stream_;
   std::unique_ptr<GraphTimer> timer_;
-  std::vector<std::unique_ptr<DeviceMemory>> memory_;
-  std::byte* pool_ = nullptr;    // scores, or ids
-  std::byte* source_ = nullptr;  // of produced scores
-  std::byte* out_ = nullptr;
-  float* text_ = nullptr;
-  int64_t text_count_ = 0;
-  int32_t* pages_ = nullptr;
-  int32_t* lengths_ = nullptr;
-  int32_t* starts_ = nullptr;
-  SegmentReport* report_ = nullptr;
-  absl::Span<std::byte> workspace_;
-  // What the pool and the lengths hold now, so that they are not filled again.
-  std::tuple<DType, Data, bool> pool_content_ = {DType::kUnspecified, Data::kNormal, false};
-  int32_t filled_length_ = -1;
-  std::pair<int32_t, int32_t> filled_ids_ = {0, 0};
+  std::unique_ptr<BenchMemory> memory_;
   std::map<std::tuple<int64_t, int64_t, Cache, bool>, double> floors_;
 };
 

@@ -1,9 +1,11 @@
 // The policies that a sweep tries, and the shapes it tries them at.
 
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/bench/cuda/bench_case.h"
+#include "tests/bench/cuda/policy_boundaries.h"
 #include "winnow/kernels/limits.h"
 
 namespace winnow::bench {
@@ -46,6 +48,21 @@ std::vector<TopKPolicy> Candidates(const cuda::DeviceTraits& traits, const cuda:
   return policies;
 }
 
+// Rows on both sides of each boundary, and some between.
+std::set<int32_t> RowCounts(const cuda::DeviceTraits& traits, const BenchCase& kind, bool quick) {
+  std::set<int32_t> counts = {1, 4, 16, 64, 256};
+  const auto at = [&](int32_t rows) {
+    BenchCase bench_case = kind;
+    bench_case.rows = rows;
+    return bench_case;
+  };
+  for (const int32_t boundary : Boundaries(traits, {1, 256, 1, at})) {
+    counts.insert(boundary);
+    if (!quick) counts.insert(boundary - 1);
+  }
+  return counts;
+}
+
 }  // namespace
 
 std::string PolicyName(const BenchCase& bench_case) {
@@ -59,17 +76,17 @@ std::vector<BenchCase> MakeSweep(const cuda::DeviceTraits& traits, bool quick) {
   std::vector<BenchCase> cases;
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
     for (const int32_t k : {512, kMaxK}) {
-      for (const int32_t kibi : {4, 8, 12, 16, 17, 24, 32, 48, 64, 128, 256, 512, 1024}) {
-        for (const int32_t rows : {1, 2, 4, 7, 8, 15, 16, 30, 31, 48, 64, 100, 128, 256}) {
-          if (quick && (rows == 2 || rows == 48 || rows == 100 || kibi == 12 || kibi == 17))
-            continue;
-          BenchCase bench_case = {
-              .dtype = dtype, .rows = rows, .columns = kibi * 1024, .k = k, .brief = true};
-          cases.push_back(bench_case);
+      for (const int32_t kibi : {4, 8, 12, 16, 17, 24, 32, 48, 64, 128, 256, 288, 512, 1024}) {
+        if (quick && (kibi == 12 || kibi == 24 || kibi == 48 || kibi == 128)) continue;
+        const BenchCase kind = {.dtype = dtype, .columns = kibi * 1024, .k = k, .brief = true};
+        for (const int32_t rows : RowCounts(traits, kind, quick)) {
+          cases.push_back(kind);
+          cases.back().rows = rows;
+          BenchCase tried = cases.back();
           for (const TopKPolicy& policy : Candidates(
-                   traits, {.dtype = dtype, .k = k, .rows = rows, .max_length = kibi * 1024})) {
-            bench_case.policy = policy;
-            cases.push_back(bench_case);
+                   traits, {.dtype = dtype, .k = k, .rows = rows, .max_length = kind.columns})) {
+            tried.policy = policy;
+            cases.push_back(tried);
           }
         }
       }

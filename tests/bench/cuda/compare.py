@@ -7,22 +7,21 @@ Prints one line a group (operation, dtype, cache, overlap), then the shapes that
 that occurs several times counts with its lowest median.
 """
 
-import csv
 import statistics
 import sys
 from collections import defaultdict
 
-KEYS = ("operation", "dtype", "data", "rows", "columns", "k", "cache", "overlap", "deterministic")
+import bench_results
+
+KEYS = ("operation", "dtype", "data", "rows", "columns", "k", "cache", "overlap", "deterministic",
+        "outputs", "page_size", "seed", "policy")
 
 
 def read(path):
     medians = {}
-    with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            if row["operation"] == "operation":  # results put one behind the other
-                continue
-            key = tuple(row[name] for name in KEYS)
-            medians[key] = min(float(row["median_us"]), medians.get(key, float("inf")))
+    for row in bench_results.read(path):
+        key = tuple(row[name] for name in KEYS)
+        medians[key] = min(float(row["median_us"]), medians.get(key, float("inf")))
     return medians
 
 

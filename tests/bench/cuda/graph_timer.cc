@@ -9,10 +9,9 @@
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::bench {
-namespace {
 
 // Owns a graph from capture to the last replay.
-class CapturedGraph {
+class GraphTimer::CapturedGraph {
  public:
   CapturedGraph() = default;
   CapturedGraph(const CapturedGraph&) = delete;
@@ -42,8 +41,6 @@ class CapturedGraph {
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
 };
-
-}  // namespace
 
 absl::Status BenchStatus(cudaError_t error, const char* doing) {
   return cuda::StatusFromCuda(error, doing, 0);
@@ -76,28 +73,50 @@ GraphTimer::~GraphTimer() {
   cudaFree(flush_);
 }
 
+absl::StatusOr<double> GraphTimer::Replay(bool cold, CapturedGraph& graph) {
+  // What goes before the measured replay also hides the time that launching it takes.
+  WINNOW_RETURN_IF_ERROR(cold ? BenchStatus(Flush(stream_, flush_, flush_bytes_, sink_), "flushing")
+                              : graph.Launch(stream_));
+  WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventRecord(start_, stream_), "recording"));
+  WINNOW_RETURN_IF_ERROR(graph.Launch(stream_));
+  WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventRecord(stop_, stream_), "recording"));
+  WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventSynchronize(stop_), "waiting for a replay"));
+  float milliseconds = 0;
+  WINNOW_RETURN_IF_ERROR(
+      BenchStatus(cudaEventElapsedTime(&milliseconds, start_, stop_), "reading a time"));
+  return milliseconds;
+}
+
 absl::StatusOr<Timing> GraphTimer::Time(bool cold, const TimerOptions& options,
                                         absl::FunctionRef<absl::Status(int32_t)> enqueue) {
-  CapturedGraph graph;
-  WINNOW_RETURN_IF_ERROR(graph.Capture(stream_, options.launches, enqueue));
-  std::vector<double> times;
+  const auto only = [&](int32_t, int32_t launch) { return enqueue(launch); };
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<Timing> timings, TimeInTurns(cold, options, 1, only));
+  return timings.front();
+}
+
+absl::StatusOr<std::vector<Timing>> GraphTimer::TimeInTurns(
+    bool cold, const TimerOptions& options, int32_t graphs,
+    absl::FunctionRef<absl::Status(int32_t, int32_t)> enqueue) {
+  std::vector<CapturedGraph> captured(graphs);
+  for (int32_t graph = 0; graph < graphs; ++graph) {
+    WINNOW_RETURN_IF_ERROR(captured[graph].Capture(
+        stream_, options.launches, [&](int32_t launch) { return enqueue(graph, launch); }));
+  }
+  std::vector<std::vector<double>> times(graphs);
   constexpr int32_t kWarmUp = 2;
   for (int32_t replay = 0; replay < options.replays + kWarmUp; ++replay) {
-    // What goes before the measured replay also hides the time that launching it takes.
-    WINNOW_RETURN_IF_ERROR(
-        cold ? BenchStatus(Flush(stream_, flush_, flush_bytes_, sink_), "flushing")
-             : graph.Launch(stream_));
-    WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventRecord(start_, stream_), "recording"));
-    WINNOW_RETURN_IF_ERROR(graph.Launch(stream_));
-    WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventRecord(stop_, stream_), "recording"));
-    WINNOW_RETURN_IF_ERROR(BenchStatus(cudaEventSynchronize(stop_), "waiting for a replay"));
-    float milliseconds = 0;
-    WINNOW_RETURN_IF_ERROR(
-        BenchStatus(cudaEventElapsedTime(&milliseconds, start_, stop_), "reading a time"));
-    if (replay >= kWarmUp) times.push_back(milliseconds * 1e3 / options.launches);
+    for (int32_t turn = 0; turn < graphs; ++turn) {
+      const int32_t graph = (replay + turn) % graphs;
+      WINNOW_ASSIGN_OR_RETURN(const double milliseconds, Replay(cold, captured[graph]));
+      if (replay >= kWarmUp) times[graph].push_back(milliseconds * 1e3 / options.launches);
+    }
   }
-  std::sort(times.begin(), times.end());
-  return Timing{.median_us = times[times.size() / 2], .min_us = times.front()};
+  std::vector<Timing> timings;
+  for (std::vector<double>& of_graph : times) {
+    std::sort(of_graph.begin(), of_graph.end());
+    timings.push_back({.median_us = of_graph[of_graph.size() / 2], .min_us = of_graph.front()});
+  }
+  return timings;
 }
 
 }  // namespace winnow::bench

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -37,12 +38,22 @@ class GraphTimer {
   // before each replay; launches of one replay must then touch different memory.
   absl::StatusOr<Timing> Time(bool cold, const TimerOptions& options,
                               absl::FunctionRef<absl::Status(int32_t)> enqueue);
+  // The same for `graphs` graphs, captured from enqueue(graph, 0) ... each, and replayed in turns:
+  // one replay of each, in an order that rotates, then the next of each. What drifts while they
+  // run falls on all of them.
+  absl::StatusOr<std::vector<Timing>> TimeInTurns(
+      bool cold, const TimerOptions& options, int32_t graphs,
+      absl::FunctionRef<absl::Status(int32_t, int32_t)> enqueue);
 
   int32_t* sink() const { return sink_; }
 
  private:
+  class CapturedGraph;
+
   GraphTimer(cudaStream_t stream, int64_t flush_bytes)
       : stream_(stream), flush_bytes_(flush_bytes) {}
+  // Milliseconds of one replay.
+  absl::StatusOr<double> Replay(bool cold, CapturedGraph& graph);
 
   cudaStream_t stream_;
   int64_t flush_bytes_;

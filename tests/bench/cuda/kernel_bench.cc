@@ -1,11 +1,14 @@
 // Times the operations of the CUDA device and prints one CSV line a case, beside the floor that the
-// same run measured. README.md in tests/bench says how and what is left out.
+// same run measured. README.md says how and what is left out.
 //
-//   kernel_bench [--group=all|topk|bf16|ragged|data|blocks|publish|sweep|profile|checks|text]
-//   [--quick] [--ordinal=N] [--text=FILE.npy]
+//   kernel_bench [--group=GROUP] [--quick] [--ordinal=N] [--text=FILE.npy]
+//
+// GROUP: all, or one of topk bf16 ragged data blocks publish, which all stands for; or one of
+// options shapes growth parts sweep profile checks text.
 //
 // --text: float32 scores in one dimension, for the group of that name.
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -80,16 +83,56 @@ bool UseText(BenchRunner& runner, const std::string& path) {
   return status.ok();
 }
 
-void Print(const BenchCase& bench_case, const BenchResult& result) {
-  std::printf("%s,%s,%s,%d,%d,%d,%s,%s,%d,%.2f,%.2f,%lld,%lld,%.2f,%.2f,%s\n",
+void Print(const cuda::DeviceTraits& traits, const BenchCase& bench_case,
+           const BenchResult& result) {
+  const double floor_us = result.floor_us;
+  std::printf("%s,%s,%s,%d,%d,%d,%s,%s,%d,%.2f,%.2f,%lld,%lld,%.2f,%.2f,%s,%s,%s,%d,%u,%d\n",
               Name(bench_case.operation), std::string(Name(bench_case.dtype)).c_str(),
               Name(bench_case.data), bench_case.rows, bench_case.columns, bench_case.k,
               Name(bench_case.cache), bench_case.chained ? "chained" : "serial",
               bench_case.deterministic ? 1 : 0, result.operation.median_us, result.operation.min_us,
               static_cast<long long>(bench_case.ReadBytes()),
-              static_cast<long long>(bench_case.WriteBytes()), result.floor_us,
-              result.operation.median_us / result.floor_us, PolicyName(bench_case).c_str());
+              static_cast<long long>(bench_case.WriteBytes()), floor_us,
+              floor_us > 0 ? result.operation.median_us / floor_us : 0.0,
+              PolicyName(bench_case).c_str(), RouteName(traits, bench_case).c_str(),
+              OutputsName(bench_case).c_str(), bench_case.page_size, bench_case.seed,
+              bench_case.set);
   std::fflush(stdout);
+}
+
+std::vector<BenchCase> CasesOf(const Arguments& arguments, const cuda::DeviceTraits& traits) {
+  if (arguments.group == "sweep") return MakeSweep(traits, arguments.quick);
+  if (arguments.group == "growth") return MakeGrowth(traits, arguments.quick);
+  return MakeCases(arguments.group, arguments.quick);
+}
+
+// The cases at the start of `cases` that are timed in turns; one that has no set is alone.
+absl::Span<const BenchCase> FirstSet(absl::Span<const BenchCase> cases) {
+  size_t size = 1;
+  while (cases[0].set != 0 && size < cases.size() && cases[size].set == cases[0].set) ++size;
+  return cases.subspan(0, size);
+}
+
+// Prints a line a case; how many sets failed.
+int RunAll(BenchRunner& runner, absl::Span<const BenchCase> cases) {
+  std::printf(
+      "operation,dtype,data,rows,columns,k,cache,overlap,deterministic,median_us,min_us,read_bytes,"
+      "write_bytes,floor_us,ratio,policy,route,outputs,page_size,seed,set\n");
+  int failures = 0;
+  while (!cases.empty()) {
+    const absl::Span<const BenchCase> set = FirstSet(cases);
+    cases.remove_prefix(set.size());
+    const auto results = runner.Run(set);
+    if (results.ok()) {
+      for (size_t i = 0; i < set.size(); ++i) Print(runner.traits(), set[i], (*results)[i]);
+      continue;
+    }
+    std::fprintf(stderr, "%s: %s\n", set[0].ToString().c_str(),
+                 results.status().ToString().c_str());
+    if (!absl::IsUnimplemented(results.status())) ++failures;
+    if (absl::IsUnavailable(results.status())) break;
+  }
+  return failures;
 }
 
 int Main(int argc, char** argv) {
@@ -109,24 +152,16 @@ int Main(int argc, char** argv) {
   std::fprintf(stderr, "%s, %d multiprocessors, %lld MB of L2; %s\n", info.name.c_str(),
                info.multiprocessors, static_cast<long long>(info.l2_bytes >> 20),
                info.pool_note.c_str());
-  std::printf(
-      "operation,dtype,data,rows,columns,k,cache,overlap,deterministic,median_us,min_us,read_bytes,"
-      "write_bytes,floor_us,ratio,policy\n");
-  int failures = 0;
-  const std::vector<BenchCase> cases = arguments.group == "sweep"
-                                           ? MakeSweep((*runner)->traits(), arguments.quick)
-                                           : MakeCases(arguments.group, arguments.quick);
-  for (const BenchCase& bench_case : cases) {
-    const auto result = (*runner)->Run(bench_case);
-    if (result.ok()) {
-      Print(bench_case, *result);
-    } else {
-      std::fprintf(stderr, "%s: %s\n", bench_case.ToString().c_str(),
-                   result.status().ToString().c_str());
-      if (!absl::IsUnimplemented(result.status())) ++failures;
-      if (absl::IsUnavailable(result.status())) break;
-    }
+  const std::vector<BenchCase> cases = CasesOf(arguments, (*runner)->traits());
+  if (cases.empty()) {
+    std::fprintf(stderr, "group %s is unknown\n", arguments.group.c_str());
+    return 2;
   }
+  const auto start = std::chrono::steady_clock::now();
+  const int failures = RunAll(**runner, cases);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  std::fprintf(stderr, "group %s: %zu cases in %.1f s\n", arguments.group.c_str(), cases.size(),
+               elapsed.count());
   return failures == 0 ? 0 : 1;
 }
 
