@@ -80,7 +80,7 @@ run_shards() {
 }
 
 # sanitize_one TOOL ROUTE SHARD: one shard of the reduced contract suite under one tool; ROUTE `any`
-# leaves the choice to the policy and runs every test, another one runs those of the top-k. Clusters
+# leaves the choice to the policy and runs every test, `fused` those of a publish, with it fused, another one those of the top-k. Clusters
 # are too slow under racecheck: for them it runs every kernel on a few rows.
 sanitize_one() {
   local tool=$1 route=$2 shard=$3 status=0 options filter=${WINNOW_SANITIZE_FILTER:-*}
@@ -88,7 +88,10 @@ sanitize_one() {
   options=(--tool "$tool" --error-exitcode 9 --print-limit 20)
   # A test asks for more memory than there is: the refusal is no error.
   if [ "$tool" = memcheck ]; then options+=(--report-api-errors no); fi
-  if [ "$route" != any ]; then
+  if [ "$route" = fused ]; then
+    export WINNOW_FORCE_FUSED_PUBLISH=1
+    filter='*Publish*'
+  elif [ "$route" != any ]; then
     export WINNOW_FORCE_ROUTE=$route
     filter='*EveryPattern*Rows*:*Winners*:*Nan*:*Sampling*:*SortedRows*:*Zeros*:*MixedLengths*:*EveryThreshold*'
     filter+=':*EveryBoundaryLengthIsRightInOneLaunch*:*EveryCombination*:*Bfloat16TakesEveryOption*:*MixedRequests*'
@@ -110,7 +113,7 @@ run_sanitizers() {
     note "| compute-sanitizer | skipped: not installed | | |"
     return
   fi
-  local routes=${WINNOW_SANITIZE_ROUTES:-any short stream split cluster exact}
+  local routes=${WINNOW_SANITIZE_ROUTES:-any short stream split cluster exact fused}
   for route in $routes; do
     for tool in racecheck memcheck initcheck synccheck; do
       for ((shard = 0; shard < sanitizer_shards; ++shard)); do
@@ -173,6 +176,7 @@ if wants routes; then
   for route in exact short stream split cluster; do
     run_shards "contract suite, route $route" WINNOW_FORCE_ROUTE=$route
   done
+  run_shards "contract suite, publish fused" WINNOW_FORCE_FUSED_PUBLISH=1 GTEST_FILTER='*Publish*'
 fi
 if wants sanitize; then run_sanitizers; fi
 cat "$logs"/*.log >"$out/tests.log" 2>/dev/null || true

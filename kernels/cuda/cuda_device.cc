@@ -15,7 +15,6 @@
 #include "kernels/cuda/runtime/device_scope.h"
 #include "kernels/cuda/runtime/event.h"
 #include "kernels/cuda/runtime/memory.h"
-#include "kernels/cuda/testing/force_route.h"
 #include "kernels/field_checks.h"
 #include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
@@ -118,7 +117,7 @@ int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams& params,
 
 int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams& params,
                                           absl::Span<const PublishSegment> segments) const {
-  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, FusedPublishForced());
+  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, MayFusePublish());
   return steps.intermediate_bytes + SelectionBytes(steps);
 }
 
@@ -177,7 +176,7 @@ absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& 
                                            absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
   const PublishSteps steps =
-      MakePublishSteps(params, segments, workspace.data(), FusedPublishForced());
+      MakePublishSteps(params, segments, workspace.data(), MayFusePublish());
   WINNOW_RETURN_IF_ERROR(
       CheckWorkspace(workspace, steps.intermediate_bytes + SelectionBytes(steps)));
   const DeviceScope scope(info_.ordinal);

@@ -7,6 +7,7 @@
 #include "kernels/cuda/launch/launch_kernel.h"
 #include "kernels/cuda/launch/segment_table.h"
 #include "kernels/cuda/launch/topk_launch.h"
+#include "kernels/cuda/testing/force_route.h"
 
 namespace winnow::cuda {
 
@@ -35,6 +36,8 @@ TopKBatch BatchOf(const TopKParams& params, bool release_early) {
 }
 
 }  // namespace
+
+bool MayFusePublish() { return FusedPublishForced(); }
 
 cudaError_t PreparePublishSelect() {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {

@@ -24,6 +24,10 @@ struct PublishSelectKernel {
   int32_t shared_bytes = 0;  // dynamic
 };
 
+// Whether a publish may take LaunchPublishSelect. Only when a test or a benchmark says so: no
+// figure speaks for it yet.
+bool MayFusePublish();
+
 // Lets the kernels use the shared memory that they need on the current device. Once for each
 // device.
 cudaError_t PreparePublishSelect();

@@ -189,6 +189,8 @@ const char* Name(Operation operation) {
       return "sort_blocks";
     case Operation::kPublish:
       return "publish";
+    case Operation::kPublishFused:
+      return "publish_fused";
     case Operation::kPublishParts:
       return "publish_parts";
     case Operation::kConsume:
@@ -229,6 +231,7 @@ int64_t BenchCase::WriteBytes() const {
     case Operation::kSortBlocks:
       return 2 * ids;
     case Operation::kPublish:
+    case Operation::kPublishFused:
     case Operation::kPublishParts:
       return ids + static_cast<int64_t>(rows) * kPublishBlocks * 8;
     default:

@@ -26,6 +26,7 @@ enum class Operation {
   kBlockTopK,  // the top-k of a publish that selects blocks by their keys
   kSortBlocks,
   kPublish,
+  kPublishFused,  // both selections of a publish in one launch
   kPublishParts,  // the four operations that a publish stands for, one call after another
   kConsume,       // a top-k whose page table is the slots of 2,048 candidate blocks
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/launch/topk_launch.h"
+#include "kernels/cuda/testing/force_route.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -147,6 +148,12 @@ absl::Status BenchRunner::Enqueue(const BenchCase& bench_case, int32_t launch) {
       return EnqueueSortBlocks(bench_case, reinterpret_cast<const int32_t*>(input));
     case Operation::kPublish:
       return EnqueuePublish(bench_case, input);
+    case Operation::kPublishFused: {
+      cuda::ForceFusedPublish(true);
+      const absl::Status status = EnqueuePublish(bench_case, input);
+      cuda::ForceFusedPublish(false);
+      return status;
+    }
     case Operation::kPublishParts:
       return EnqueuePublishParts(bench_case, input);
   }

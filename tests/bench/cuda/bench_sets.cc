@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/cuda/launch/publish_select_launch.h"
 #include "tests/bench/cuda/bench_case.h"
 #include "winnow/kernels/limits.h"
 
@@ -72,7 +73,13 @@ std::vector<BenchCase> PublishSet(const BenchCase& publish) {
   BenchCase in_sequence = publish;
   in_sequence.operation = Operation::kPublishParts;
   const PublishParts parts = PartsOf(publish);
-  return {publish, in_sequence, parts.topk, parts.block_amax, parts.block_topk, parts.sort_blocks};
+  std::vector<BenchCase> set = {publish,          in_sequence,      parts.topk,
+                                parts.block_amax, parts.block_topk, parts.sort_blocks};
+  if (publish.columns <= kDefaultBlockSize * cuda::kMaxPublishSelectBlocks) {
+    set.push_back(publish);
+    set.back().operation = Operation::kPublishFused;
+  }
+  return set;
 }
 
 }  // namespace
