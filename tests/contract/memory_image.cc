@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
+#include <vector>
 
 #include "absl/memory/memory.h"
 #include "winnow/kernels/status_macros.h"
@@ -58,13 +60,30 @@ absl::Status Executor::Run(MemoryImage& image,
   return launched;
 }
 
+namespace {
+
+const std::vector<uint32_t>& Noise() {
+  static const auto* const noise = [] {
+    auto* words = new std::vector<uint32_t>(1 << 20);
+    std::minstd_rand random(1);
+    for (uint32_t& word : *words) word = static_cast<uint32_t>(random()) << 1;
+    return words;
+  }();
+  return *noise;
+}
+
+}  // namespace
+
 absl::StatusOr<absl::Span<std::byte>> Executor::Workspace(int64_t bytes) {
   if (bytes < 0) return absl::InternalError("the device asked for a workspace of negative size");
   WINNOW_RETURN_IF_ERROR(Grow(workspace_, bytes + kGuardBytes));
   workspace_bytes_ = bytes;
-  // Dirty on purpose: an operation may not count on its workspace's contents.
+  // Dirty on purpose: an operation may not count on its workspace's contents. Noise first, which
+  // passes for scores, keys and counts; equal words would too often be right by accident.
   WINNOW_RETURN_IF_ERROR(
       device_.Fill(*stream_, workspace_->data(), static_cast<int>(kSentinel), bytes + kGuardBytes));
+  WINNOW_RETURN_IF_ERROR(device_.Copy(*stream_, workspace_->data(), Noise().data(),
+                                      std::min<int64_t>(bytes, 4 * Noise().size())));
   return absl::MakeSpan(workspace_->data(), static_cast<size_t>(bytes));
 }
 

@@ -40,12 +40,12 @@ TEST_P(ContractTest, PublishOfEveryPatternIsRight) {
 }
 
 // Winners side by side: a block has up to eight of them, most blocks have none.
-std::vector<float> ClusteredScores(int32_t length, int32_t spread, testing::Random& random) {
+std::vector<float> ClusteredScores(int32_t length, int32_t levels, testing::Random& random) {
   std::vector<float> scores(length);
   float level = 0;
   for (int32_t i = 0; i < length; ++i) {
-    if (i % 8 == 0) level = static_cast<float>(random.Below(100'000));
-    scores[i] = level + static_cast<float>(spread == 0 ? 0 : random.Below(spread));
+    if (i % 8 == 0) level = static_cast<float>(random.Below(levels));
+    scores[i] = level + static_cast<float>(random.Below(1 + levels / 100));
   }
   return scores;
 }
@@ -53,14 +53,31 @@ std::vector<float> ClusteredScores(int32_t length, int32_t spread, testing::Rand
 TEST_P(ContractTest, PublishOfWinnersSideBySideIsRight) {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
     for (const bool deterministic : {false, true}) {
-      for (const int32_t spread : {0, 1000}) {
+      for (const int32_t levels : {4, 100'000}) {
         for (const int32_t k : {512, 2048}) {
           auto request = PatternPublish(testing::Pattern::kNormal, {45000, 35000}, 64, random());
           for (auto& window : request.windows) {
-            window = ClusteredScores(static_cast<int32_t>(window.size()), spread, random());
+            window = ClusteredScores(static_cast<int32_t>(window.size()), levels, random());
           }
           ExpectPublish({.dtype = dtype, .k = k, .deterministic = deterministic}, {request});
         }
+      }
+    }
+  }
+}
+
+// Fewer scores than are wanted stand out, each in a block of others that are equal to most.
+TEST_P(ContractTest, PublishOfRowsThatAreMostlyOneScoreIsRight) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const bool deterministic : {false, true}) {
+      for (const float most : {1.0f, -1.0f}) {
+        auto request = PatternPublish(testing::Pattern::kNormal, {45000, 60000}, 64, random());
+        for (auto& window : request.windows) {
+          for (float& score : window) {
+            score = random().OneIn(150) ? static_cast<float>(random().Between(-50, 50)) : most;
+          }
+        }
+        ExpectPublish({.dtype = dtype, .deterministic = deterministic}, {request});
       }
     }
   }
