@@ -37,8 +37,8 @@ void AddShapes(RefusalTable<v1::CreatePageTableRequest>& table) {
       {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "pool_page_count", "-1", "0 (not declared) or more"},
       [](RefusalScene&, auto& request) { request.set_pool_page_count(-1); });
   table.Add("a table larger than the lease's quota",
-            {v1::ERROR_REASON_QUOTA_EXCEEDED, "bytes of the lease", "8624 + 1649267441664",
-             "1048576", StatusCode::RESOURCE_EXHAUSTED},
+            {v1::ERROR_REASON_QUOTA_EXCEEDED, "", "8624 + 1649267441664",
+             "1048576, the bytes of the lease", StatusCode::RESOURCE_EXHAUSTED},
             [](RefusalScene&, auto& request) {
               request.set_row_count(65536);
               request.set_column_count(2097152);
