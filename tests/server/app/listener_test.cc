@@ -40,7 +40,7 @@ TEST(ParseListenerTest, OtherHostsNeedTls) {
 
 TEST(ParseListenerTest, WhatIsNoAddressIsRefused) {
   for (const char* text : {"", "unix:", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000",
-                           "127.0.0.1:-1", "127.0.0.1:http", "/run/winnow.sock"}) {
+                           "127.0.0.1:-1", "127.0.0.1:-0", "127.0.0.1:http", "/run/winnow.sock"}) {
     EXPECT_EQ(ParseListener(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
   EXPECT_THAT(ParseListener(absl::StrCat("unix:/", std::string(107, 'x'))),
