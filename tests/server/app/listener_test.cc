@@ -95,6 +95,19 @@ TEST_F(SocketClaimTest, ASocketThatAnswersIsLeftAlone) {
   close(fd);
 }
 
+TEST_F(SocketClaimTest, ASocketThatThisUserMayNotUseIsLeftAloneWithoutAClaimThatItAnswers) {
+  close(Listen());
+  ASSERT_EQ(chmod(path_.c_str(), 0), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  // Root may use every file.
+  ASSERT_TRUE(geteuid() != 0 || seteuid(65534) == 0);
+  const absl::Status status = SocketClaim::Take(path_).status();
+  ASSERT_EQ(seteuid(getuid()), 0);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("whether a server answers on it is unknown: Permission")));
+  EXPECT_TRUE(Exists());
+}
+
 TEST_F(SocketClaimTest, APathIsHeldByOneAtATime) {
   auto first = SocketClaim::Take(path_);
   ASSERT_OK(first);
