@@ -8,7 +8,7 @@ namespace winnow {
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(const CudaDeviceOptions&) {
   return MakeError(absl::StatusCode::kUnimplemented,
                    "this build has no CUDA device; build with -DWINNOW_CUDA=ON",
-                   {.reason = ErrorReason::kNotInBuild, .field = "backend"});
+                   {.reason = ErrorReason::kNotInBuild});
 }
 
 int32_t CudaDeviceCount() { return 0; }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "winnow/kernels/plain_number.h"
@@ -52,8 +51,7 @@ CLI::Validator PowerOfTwo(int64_t low, int64_t high) {
 CLI::Validator Number(double low, double high) {
   return Named("", [low, high](std::string& text) -> std::string {
     double number = 0;
-    // As a conjunction, so that it is false for what is no number too.
-    if (absl::SimpleAtod(text, &number) && number >= low && number <= high) return "";
+    if (ParsePlainDecimal(text, number) && number >= low && number <= high) return "";
     return Refusal(text, absl::StrCat("a number from ", low, " to ", high));
   });
 }
@@ -62,7 +60,7 @@ CLI::Validator Seconds() {
   constexpr double kDay = 86400;
   return Named("", [](std::string& text) -> std::string {
     double seconds = 0;
-    if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds <= kDay) return "";
+    if (ParsePlainDecimal(text, seconds) && seconds > 0 && seconds <= kDay) return "";
     return Refusal(text, "a number of seconds, more than 0 and at most 86400");
   });
 }

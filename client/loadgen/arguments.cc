@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/option_checks.h"
 #include "client/cli/tls_flags.h"
+#include "winnow/kernels/plain_number.h"
 #include "winnow/kernels/status_macros.h"
 
 namespace winnow::stress {
@@ -20,8 +21,7 @@ constexpr int64_t kMaxSeed = std::numeric_limits<int64_t>::max() - 1;
 
 absl::StatusOr<absl::Duration> ParseTime(const char* flag, const std::string& text) {
   absl::Duration value;
-  if (absl::ParseDuration(text, &value) && value >= absl::ZeroDuration() &&
-      value <= absl::Hours(24)) {
+  if (ParsePlainTime(text, value) && value <= absl::Hours(24)) {
     return value;
   }
   return absl::InvalidArgumentError(

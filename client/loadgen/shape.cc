@@ -1,10 +1,8 @@
 #include "client/loadgen/shape.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "winnow/kernels/plain_number.h"
@@ -38,8 +36,8 @@ absl::StatusOr<Shape> ParseShape(absl::string_view part) {
   const std::pair<absl::string_view, absl::string_view> weighted =
       absl::StrSplit(part, absl::MaxSplits('*', 1));
   Shape shape;
-  if (absl::StrContains(part, '*') && (!absl::SimpleAtod(weighted.second, &shape.weight) ||
-                                       !(shape.weight > 0) || !std::isfinite(shape.weight))) {
+  if (absl::StrContains(part, '*') &&
+      (!ParsePlainDecimal(weighted.second, shape.weight) || shape.weight <= 0)) {
     return BadPart(part, "the weight is no positive number");
   }
   const std::vector<absl::string_view> words = absl::StrSplit(weighted.first, ':');

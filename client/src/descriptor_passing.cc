@@ -27,6 +27,13 @@ absl::Status Unreachable(absl::string_view path, absl::string_view what, int err
       absl::StrCat("descriptor socket ", path, ": ", what, ": ", std::strerror(error)));
 }
 
+absl::Status ClosedToUser(absl::string_view path) {
+  return absl::UnavailableError(absl::StrCat(
+      "descriptor socket ", path, ": permission denied: this user may not connect to it, and ",
+      "whether a server listens there or a dead one left it is unknown; remove it if it is left, ",
+      "else run as a user or in a group that may"));
+}
+
 absl::Status Distrust(absl::string_view folder, absl::string_view why) {
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    absl::StrCat("the descriptor socket's folder ", folder, " ", why,
@@ -51,15 +58,19 @@ bool Reach(const UniqueDescriptor& socket, const sockaddr_un& address) {
   return connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
+enum class Served { kNo, kYes, kUnknown };
+
 // Whether somebody listens on a descriptor socket at `path`. Does not block.
-bool IsServed(absl::string_view path) {
+Served IsServed(absl::string_view path) {
   sockaddr_un address = {};
-  if (!SetPath(path, address)) return false;
+  if (!SetPath(path, address)) return Served::kNo;
   const UniqueDescriptor probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Without a descriptor to look with, a file must do: the path is kept for as long as the lease.
-  if (!probe.valid()) return access(address.sun_path, F_OK) == 0;
-  // Busy or closed to this user: there is a server, and an error later says what is wrong.
-  return Reach(probe, address) || errno == EAGAIN || errno == EACCES;
+  if (!probe.valid()) return access(address.sun_path, F_OK) == 0 ? Served::kYes : Served::kNo;
+  if (Reach(probe, address) || errno == EAGAIN) return Served::kYes;  // there, perhaps busy
+  // Access is checked before a listener is looked for: a file that is left is closed to this user
+  // just as one that is served.
+  return errno == EACCES ? Served::kUnknown : Served::kNo;
 }
 
 absl::StatusCode CodeOf(ErrorReason reason) {
@@ -129,8 +140,11 @@ std::string DescriptorSocketPath(const std::string& target, const std::string& s
   if (!absl::ConsumePrefix(&dialled, "unix:")) return server_path;
   absl::ConsumePrefix(&dialled, "//");  // unix:///absolute
   const std::string beside = absl::StrCat(dialled, kDescriptorSuffix);
+  if (NameOf(beside) != NameOf(server_path)) return server_path;
   // A server that was killed leaves its file.
-  return NameOf(beside) == NameOf(server_path) && IsServed(beside) ? beside : server_path;
+  const Served served = IsServed(beside);
+  const bool elsewhere = served == Served::kUnknown && IsServed(server_path) == Served::kYes;
+  return served == Served::kNo || elsewhere ? server_path : beside;
 }
 
 namespace {
@@ -149,8 +163,9 @@ absl::StatusOr<UniqueDescriptor> Connect(const std::string& socket_path, absl::D
   const timeval wait = absl::ToTimeval(std::max(timeout, absl::Milliseconds(1)));
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
   setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-  if (!Reach(connection, address)) return Unreachable(socket_path, "connect", errno);
-  return connection;
+  if (Reach(connection, address)) return connection;
+  if (errno == EACCES) return ClosedToUser(socket_path);
+  return Unreachable(socket_path, "connect", errno);
 }
 
 // One packet, never empty; the descriptor that came with it, if one did, goes to `descriptor`.

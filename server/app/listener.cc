@@ -117,7 +117,13 @@ absl::Status RemoveStaleSocket(const Refuser& refuse, const std::string& path) {
     unlink(path.c_str());
     return absl::OkStatus();
   }
-  return refuse("a server answers on it", "stop that one or choose another path");
+  // EAGAIN: its queue is full.
+  if (error == 0 || error == EAGAIN) {
+    return refuse("a server answers on it", "stop that one or choose another path");
+  }
+  // EACCES, say: access is checked before a listener is looked for.
+  return refuse(absl::StrCat("whether a server answers on it is unknown: ", strerror(error)),
+                "see whose it is, and remove it or choose another path");
 }
 
 // Opens and locks the file. A lock on a file that its last holder has removed meanwhile is worth

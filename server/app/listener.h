@@ -44,9 +44,9 @@ std::string DefaultListener();
 class SocketClaim {
  public:
   // Makes the last folder of the path (mode 0700) when it is the default one and missing. Removes
-  // the socket of a server that died. FailedPrecondition when a server holds the path or answers on
-  // it, when something that is no socket is there, when the folder is missing, may not be written
-  // or belongs to another user. `flag` is what named the path, for messages.
+  // the socket of a server that died. FailedPrecondition when a server holds the path, answers on
+  // it or might, when something that is no socket is there, when the folder is missing, may not be
+  // written or belongs to another user. `flag` is what named the path, for messages.
   static absl::StatusOr<std::unique_ptr<SocketClaim>> Take(const std::string& socket_path,
                                                            absl::string_view flag = "--listen");
   ~SocketClaim();

@@ -77,9 +77,7 @@ Setting TimeSetting(SettingText text, absl::Duration ServerConfig::*member) {
       std::move(text),
       [member](ServerConfig& config, absl::string_view value) -> std::string {
         absl::Duration time;
-        if (!absl::ParseDuration(value, &time) || time < absl::ZeroDuration()) {
-          return "a time such as 30s or 2m";
-        }
+        if (!ParsePlainTime(value, time)) return "a time such as 30s or 2m";
         config.*member = time;
         return "";
       },

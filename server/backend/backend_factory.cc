@@ -26,8 +26,8 @@ absl::StatusOr<Choice> Choose(const BackendOptions& options) {
   if (options.kind != "cuda" && options.kind != "auto") {
     return MakeError(
         absl::StatusCode::kInvalidArgument,
-        "backend is not one of auto, cuda and cpu; choose one of them",
-        {.reason = ErrorReason::kEnumUnknown, .field = "backend", .limit = "auto, cuda or cpu"});
+        "--backend is not one of auto, cuda and cpu; choose one of them",
+        {.reason = ErrorReason::kEnumUnknown, .field = "--backend", .limit = "auto, cuda or cpu"});
   }
   auto cuda = OpenCudaDevice({.ordinal = options.device_ordinal});
   if (cuda.ok()) {

@@ -73,7 +73,8 @@ struct PageTableRef {
   TensorRef table;  // int32 [table rows, pages]
   TensorRef rows;   // int32 [score rows, 1]; absent: row r uses table row r
   int32_t page_size = 0;
-  int32_t pool_pages = 0;  // 0: not declared
+  int32_t pool_pages = 0;    // 0: not declared
+  bool is_resource = false;  // of the lease: the request has no table of its own to name in errors
 };
 
 struct TopKStep {

@@ -13,9 +13,8 @@ absl::Status Full(absl::string_view what, int64_t used, int64_t limit) {
   return MakeError(absl::StatusCode::kResourceExhausted,
                    absl::StrCat(used, " of ", limit, " ", what, " wait; import them first"),
                    {.reason = ErrorReason::kQuotaExceeded,
-                    .field = std::string(what),
                     .value = absl::StrCat(used),
-                    .limit = absl::StrCat(limit)});
+                    .limit = absl::StrCat(limit, ", the ", what)});
 }
 
 }  // namespace

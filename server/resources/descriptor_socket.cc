@@ -30,7 +30,7 @@ constexpr size_t kMaxDescriptors = 8;
 absl::Status SocketError(absl::string_view path, absl::string_view what) {
   return MakeError(absl::StatusCode::kUnavailable,
                    absl::StrCat("descriptor socket ", path, ": ", what, ": ", std::strerror(errno)),
-                   {.reason = ErrorReason::kInternal, .field = "listen"});
+                   {.reason = ErrorReason::kInternal, .field = "--listen"});
 }
 
 // Of a server that was killed; the listener beside it, which the server holds, proves that none
@@ -45,7 +45,7 @@ absl::Status NoSocket(absl::string_view path) {
                    absl::StrCat("the socket ", path,
                                 ", beside --listen, cannot be made: something that is no socket "
                                 "has its name; remove that or choose another --listen"),
-                   {.reason = ErrorReason::kResourceBusy, .field = "listen"});
+                   {.reason = ErrorReason::kResourceBusy, .field = "--listen"});
 }
 
 absl::StatusOr<sockaddr_un> AddressOf(absl::string_view path) {
@@ -53,10 +53,10 @@ absl::StatusOr<sockaddr_un> AddressOf(absl::string_view path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
     return MakeError(absl::StatusCode::kInvalidArgument,
-                     absl::StrCat("listen has a path of ", path.size(),
+                     absl::StrCat("the socket beside --listen has a path of ", path.size(),
                                   " bytes; a socket path has 1 to ", sizeof(address.sun_path) - 1),
                      {.reason = ErrorReason::kValueOutOfRange,
-                      .field = "listen",
+                      .field = "--listen",
                       .value = absl::StrCat(path.size()),
                       .limit = absl::StrCat("1 to ", sizeof(address.sun_path) - 1)});
   }

@@ -117,9 +117,8 @@ absl::StatusOr<LeaseGrant> LeaseLedger::Open(const LeaseOptions& options,
         absl::StrCat("the server has ", CountText(static_cast<int64_t>(leases_.size()), "lease"),
                      " of at most ", options_.max_leases, "; end one first"),
         {.reason = ErrorReason::kQuotaExceeded,
-         .field = "leases of the server",
          .value = absl::StrCat(leases_.size()),
-         .limit = absl::StrCat(options_.max_leases)});
+         .limit = absl::StrCat(options_.max_leases, ", the leases of the server")});
   }
   lease->device_place = named_place.has_value() ? *named_place : ChooseDevice(requests_in_flight);
   lease->number = next_number_++;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/resources/page_table_update.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -31,9 +32,9 @@ absl::StatusOr<std::shared_ptr<PageTable>> PageTable::Create(Backend* backend,
                                                              absl::Span<const int32_t> initial) {
   WINNOW_ASSIGN_OR_RETURN(const int64_t bytes, BytesFor(shape));
   if (!initial.empty() && static_cast<int64_t>(initial.size()) != shape.rows * shape.columns) {
-    return InvalidField(ErrorReason::kShapeMismatch, "initial",
-                        static_cast<int64_t>(initial.size()),
-                        absl::StrCat(shape.rows * shape.columns, " ids, one for each entry"));
+    return InvalidField(
+        ErrorReason::kShapeMismatch, "initial", static_cast<int64_t>(initial.size()),
+        absl::StrCat(CountText(shape.rows * shape.columns, "id"), ", one for each entry"));
   }
   std::shared_ptr<PageTable> table(new PageTable(backend, shape));
   absl::MutexLock lock(&table->mu_);

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/limits.h"
 #include "winnow/kernels/status_macros.h"
@@ -31,13 +32,13 @@ class UpdateChecker {
     const auto count = static_cast<int64_t>(edit.page_ids.size());
     if (append && count > shape_.columns - column) {
       return InvalidField(ErrorReason::kRangeOutOfBounds, absl::StrCat(field, ".page_ids"), count,
-                          absl::StrCat("at most ", shape_.columns - column,
-                                       " more ids in a row of ", shape_.columns));
+                          absl::StrCat("at most ", CountText(shape_.columns - column, "more id"),
+                                       " in a row of ", shape_.columns));
     }
     if (column < 0 || column > shape_.columns || count > shape_.columns - column) {
       return InvalidField(ErrorReason::kRangeOutOfBounds, absl::StrCat(field, ".column"), column,
-                          absl::StrCat("at most ", shape_.columns - count, " for ", count,
-                                       " ids in a row of ", shape_.columns));
+                          absl::StrCat("at most ", shape_.columns - count, " for ",
+                                       CountText(count, "id"), " in a row of ", shape_.columns));
     }
     for (const int32_t id : edit.page_ids) {
       WINNOW_RETURN_IF_ERROR(

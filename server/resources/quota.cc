@@ -32,9 +32,8 @@ absl::StatusOr<QuotaHold> Quota::Take(int64_t amount) {
                      absl::StrCat("quota of ", what_, " is used up: ", used_, " of ", limit_,
                                   " used, ", amount, " more wanted; release some first"),
                      {.reason = ErrorReason::kQuotaExceeded,
-                      .field = what_,
                       .value = absl::StrCat(used_, " + ", amount),
-                      .limit = absl::StrCat(limit_)});
+                      .limit = absl::StrCat(limit_, ", the ", what_)});
   }
   used_ += amount;
   return QuotaHold(shared_from_this(), amount);

@@ -46,7 +46,8 @@ class Quota : public std::enable_shared_from_this<Quota> {
   // `what` names the quota in errors: "bytes of the lease".
   static std::shared_ptr<Quota> Create(absl::string_view what, int64_t limit);
 
-  // ResourceExhausted (QUOTA_EXCEEDED) naming what, used, asked and limit. `amount` is at least 0.
+  // ResourceExhausted (QUOTA_EXCEEDED) with used and asked as value, limit and what as limit. It
+  // names no field: none is at fault. `amount` is at least 0.
   absl::StatusOr<QuotaHold> Take(int64_t amount);
 
   int64_t used() const;

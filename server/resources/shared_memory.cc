@@ -97,7 +97,9 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Map(const UniqueFd& 
     return MakeError(absl::StatusCode::kResourceExhausted,
                      absl::StrCat("the server has ", kMaxBusErrorGuards,
                                   " imports, its most; release some first"),
-                     {.reason = ErrorReason::kQuotaExceeded, .field = "imports of the server"});
+                     {.reason = ErrorReason::kQuotaExceeded,
+                      .value = absl::StrCat(kMaxBusErrorGuards),
+                      .limit = absl::StrCat(kMaxBusErrorGuards, ", the imports of the server")});
   }
   UniqueFd watched(options.watch_size ? fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1);
   auto memory =

@@ -1,5 +1,9 @@
 #include "server/rpc/request_resources.h"
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
@@ -18,6 +22,14 @@ absl::StatusOr<std::shared_ptr<T>> FindAs(LeaseLedger& ledger, const std::string
   return std::static_pointer_cast<T>(std::move(resource));
 }
 
+// A resource knows what is wrong with it, the request where it is named.
+absl::Status NamedBy(absl::string_view field, const absl::Status& status) {
+  std::optional<ErrorInfo> info = GetErrorInfo(status);
+  if (!info.has_value()) return status;
+  info->field = std::string(field);
+  return MakeError(status.code(), absl::StrCat(field, ": ", status.message()), *std::move(info));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<RequestResources>> RequestResources::Open(
@@ -30,7 +42,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> RequestResources::FindBuffer(absl::strin
                                                                      const v1::ResourceId& id) {
   WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer,
                           FindAs<Buffer>(ledger_, lease_id_, field, id, ResourceKind::kBuffer));
-  WINNOW_RETURN_IF_ERROR(buffer->Intact());
+  if (const absl::Status intact = buffer->Intact(); !intact.ok()) return NamedBy(field, intact);
   buffers_.push_back(buffer);
   return buffer;
 }

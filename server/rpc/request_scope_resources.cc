@@ -122,6 +122,7 @@ absl::Status RequestScope::StoredPages(const v1::PageTable& pages, int64_t rows,
                    .data = image->memory->data()};
   decoded.page_size = shape.page_size;
   decoded.pool_pages = shape.pool_pages;
+  decoded.is_resource = true;
   resources->Hold(image);
   return absl::OkStatus();
 }

@@ -239,7 +239,7 @@ class RpcServerImpl final : public RpcServer {
           absl::StatusCode::kUnavailable,
           absl::StrCat("cannot listen on ", listeners[i],
                        "; see that the address is this host's and that no other server has it"),
-          {.reason = ErrorReason::kValueOutOfRange, .field = "listen", .value = listeners[i]});
+          {.reason = ErrorReason::kValueOutOfRange, .field = "--listen", .value = listeners[i]});
     }
     return absl::InternalError("the gRPC server did not start");
   }

@@ -100,6 +100,7 @@ std::vector<BadCommand> BadUsage() {
       {"UnknownType", TopK({"--dtype=fp64"}), "--dtype: 'fp64' is not one of fp32, bf16"},
       {"BadPlan", TopK({"--plan=sometimes"}), "--plan: 'sometimes' is not auto, none"},
       {"PlanNegative", TopK({"--plan=-5"}), "--plan: '-5' is not"},
+      {"TimeoutPlus", TopK({"--timeout=+1"}), "--timeout: '+1' is not a number of seconds"},
       {"TimeoutZero", TopK({"--timeout=0"}), "--timeout: '0' is not a number of seconds"},
   };
 }

@@ -159,6 +159,48 @@ TEST_F(FolderTest, AFileThatNobodyServesIsNotTheDescriptorSocket) {
   unlink((here + ".fd").c_str());
 }
 
+// Root may use every file, so a test of access is done as another user.
+class AsOrdinaryUser {
+ public:
+  AsOrdinaryUser() { EXPECT_TRUE(geteuid() != 0 || seteuid(65534) == 0); }
+  ~AsOrdinaryUser() { EXPECT_EQ(seteuid(getuid()), 0); }
+};
+
+class ClosedSocketTest : public FolderTest {
+ protected:
+  void SetUp() override {
+    const std::string other = folder_ + "/other";
+    ASSERT_EQ(mkdir(other.c_str(), 0755), 0);
+    ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+    MakeSocket(here_ + ".fd");  // as a server that was killed leaves it
+    ASSERT_EQ(chmod((here_ + ".fd").c_str(), 0), 0);
+  }
+  void TearDown() override {
+    unlink((here_ + ".fd").c_str());
+    unlink(there_.c_str());
+    rmdir((folder_ + "/other").c_str());
+  }
+
+  const std::string here_ = folder_ + "/w.sock", there_ = folder_ + "/other/w.sock.fd";
+};
+
+TEST_F(ClosedSocketTest, AFileThatThisUserMayNotUseGivesWayToAServerThatAnswers) {
+  const UniqueDescriptor served = MakeSocket(there_);
+  ASSERT_EQ(chmod(there_.c_str(), 0666), 0);
+  ASSERT_EQ(listen(served.get(), 4), 0);
+  const AsOrdinaryUser ordinary;
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here_, there_), there_);
+}
+
+TEST_F(ClosedSocketTest, WhereNothingElseAnswersItIsUsedAndTheErrorSaysWhatIsUnknown) {
+  const AsOrdinaryUser ordinary;
+  EXPECT_EQ(DescriptorSocketPath("unix:" + here_, there_), here_ + ".fd");
+  EXPECT_THAT(
+      SendDescriptor(here_ + ".fd", std::string(32, '0'), 0, absl::Seconds(1)).status(),
+      StatusIs(absl::StatusCode::kUnavailable,
+               HasSubstr("whether a server listens there or a dead one left it is unknown")));
+}
+
 // Sends `bytes`, and a descriptor with them unless it is negative.
 void Send(int peer, const std::string& bytes, int descriptor) {
   iovec part = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};

@@ -33,8 +33,8 @@ void AddAllocations(std::vector<Refusal>& all) {
               [bytes](RefusalScene&, auto& request) { request.set_size_bytes(bytes); });
   }
   table.Add("more than the lease has left",
-            {v1::ERROR_REASON_QUOTA_EXCEEDED, "bytes of the lease", "8624 + 1048576", "1048576",
-             StatusCode::RESOURCE_EXHAUSTED},
+            {v1::ERROR_REASON_QUOTA_EXCEEDED, "", "8624 + 1048576",
+             "1048576, the bytes of the lease", StatusCode::RESOURCE_EXHAUSTED},
             [](RefusalScene&, auto& request) { request.set_size_bytes(1 << 20); });
   table.Add("no lease",
             {v1::ERROR_REASON_LEASE_NOT_FOUND, "lease_id", "", "", StatusCode::NOT_FOUND},

@@ -171,7 +171,7 @@ void AddPages(Table& table) {
 
 void AddPagesOfRows(Table& table) {
   table.Add("a selected page that was never assigned",
-            {v1::ERROR_REASON_PAGE_ID_OUT_OF_RANGE, "step.page_table.table", "-1", "0 to 99",
+            {v1::ERROR_REASON_PAGE_ID_OUT_OF_RANGE, "step.page_table.resource", "-1", "0 to 99",
              StatusCode::INVALID_ARGUMENT, true},
             [](RefusalScene&, auto& request) {
               request.mutable_step()->clear_indices();
@@ -182,7 +182,7 @@ void AddPagesOfRows(Table& table) {
               *request.mutable_step()->mutable_lengths() = Int32Vector({8, 16});
             });
   table.Add("a row longer than its pages",
-            {v1::ERROR_REASON_PAGE_TABLE_TOO_NARROW, "step.page_table.table", "5", "at most 4",
+            {v1::ERROR_REASON_PAGE_TABLE_TOO_NARROW, "step.page_table.resource", "5", "at most 4",
              StatusCode::INVALID_ARGUMENT, true},
             [](RefusalScene&, auto& request) {
               request.mutable_step()->clear_plan();

@@ -37,8 +37,8 @@ void AddShapes(RefusalTable<v1::CreatePageTableRequest>& table) {
       {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "pool_page_count", "-1", "0 (not declared) or more"},
       [](RefusalScene&, auto& request) { request.set_pool_page_count(-1); });
   table.Add("a table larger than the lease's quota",
-            {v1::ERROR_REASON_QUOTA_EXCEEDED, "bytes of the lease", "8624 + 1649267441664",
-             "1048576", StatusCode::RESOURCE_EXHAUSTED},
+            {v1::ERROR_REASON_QUOTA_EXCEEDED, "", "8624 + 1649267441664",
+             "1048576, the bytes of the lease", StatusCode::RESOURCE_EXHAUSTED},
             [](RefusalScene&, auto& request) {
               request.set_row_count(65536);
               request.set_column_count(2097152);
@@ -133,7 +133,7 @@ void AddEdits(RefusalTable<v1::UpdatePageTableRequest>& table) {
   for (const int64_t column : {int64_t{-1}, int64_t{4}, INT64_MAX, INT64_MIN}) {
     table.Add("an id at column " + std::to_string(column),
               {kOutOfBounds, "ranges[1].column", std::to_string(column),
-               "at most 3 for 1 ids in a row of 4"},
+               "at most 3 for 1 id in a row of 4"},
               [column](RefusalScene&, auto& request) {
                 auto& range = *request.add_ranges();
                 range.set_column(column);
@@ -141,7 +141,7 @@ void AddEdits(RefusalTable<v1::UpdatePageTableRequest>& table) {
               });
   }
   table.Add("an append past the width of the table",
-            {kOutOfBounds, "appends[0].page_ids", "2", "at most 1 more ids in a row of 4"},
+            {kOutOfBounds, "appends[0].page_ids", "2", "at most 1 more id in a row of 4"},
             [](RefusalScene&, auto& request) {
               auto& append = *request.add_appends();
               append.add_page_ids(1);

@@ -44,6 +44,15 @@ MATCHER_P2(FailsWith, reason, field, "has the reason and the field asked for") {
   return info->reason == reason && info->field == field;
 }
 
+// QUOTA_EXCEEDED of the quota that `limit` ends with, by no field of the request.
+MATCHER_P(IsOverQuota, limit, "is over the quota asked for") {
+  const auto info = GetErrorInfo(StatusOf(arg));
+  *result_listener << StatusOf(arg).ToString();
+  if (!info.has_value()) return false;
+  *result_listener << ", field \"" << info->field << "\", limit " << info->limit;
+  return info->reason == ErrorReason::kQuotaExceeded && info->field.empty() && info->limit == limit;
+}
+
 }  // namespace winnow::testing
 
 #define EXPECT_OK(expression) EXPECT_THAT(expression, ::winnow::testing::IsOk())

@@ -38,6 +38,7 @@ TEST(ArgumentsTest, WhatCannotBeIsNamedByItsFlag) {
   const std::pair<std::function<void(Arguments&)>, const char*> cases[] = {
       {[](Arguments& a) { a.duration = "soon"; }, "--duration is \"soon\""},
       {[](Arguments& a) { a.ramp = "-1s"; }, "--ramp is \"-1s\""},
+      {[](Arguments& a) { a.ramp = "+1s"; }, "--ramp is \"+1s\""},
       {[](Arguments& a) { a.warm_up = "25h"; }, "--warm-up is \"25h\""},
       {[](Arguments& a) { a.objective = "x"; }, "--search-p99"},
       {[](Arguments& a) { a.duration = "0s"; }, "1ms or more"},
@@ -69,8 +70,9 @@ TEST(ArgumentsTest, NumbersAreTheDigitsThatAreWritten) {
   EXPECT_EQ(Parse("--rate=2.5e3").rate, 2500);
   for (const char* flag :
        {"--device=+1", "--device=-1", "--in-flight= 5", "--in-flight=0", "--seed=-1", "--seed=0x1",
-        "--seed=9223372036854775807", "--rate=nan", "--rate=inf", "--rate=-1", "--rate=1000001",
-        "--speed=nan", "--speed=0", "--verify=nan", "--verify=1.1", "--verify=x"}) {
+        "--seed=9223372036854775807", "--rate=nan", "--rate=inf", "--rate=+1", "--rate= 1",
+        "--rate=-0", "--rate=-1", "--rate=1000001", "--speed=nan", "--speed=0", "--verify=nan",
+        "--verify=1.1", "--verify=x"}) {
     EXPECT_THROW(Parse(flag), CLI::ValidationError) << flag;
   }
 }

@@ -27,10 +27,10 @@ TEST(ParseMixTest, PartsSizesAndWeightsAreRead) {
 }
 
 TEST(ParseMixTest, WhatIsNoMixIsNamed) {
-  for (const char* text :
-       {"", "topk", "topk:1:2", "topk:1x2:0", "sort:1x2:3", "topk:0x2:1", "topk:1x2:1*0",
-        "topk:1x2:1*x", "topk:1x2:1*", "topk:1x2:1*inf", "topk:1x2:1*nan", "topk:1x2:1,",
-        "topk:+1x2:1", "topk:1x 2:1", "topk:1x2:+1", "topk:a.txt:1"}) {
+  for (const char* text : {"", "topk", "topk:1:2", "topk:1x2:0", "sort:1x2:3", "topk:0x2:1",
+                           "topk:1x2:1*0", "topk:1x2:1*x", "topk:1x2:1*", "topk:1x2:1*inf",
+                           "topk:1x2:1*nan", "topk:1x2:1*+2", "topk:1x2:1* 2", "topk:1x2:1,",
+                           "topk:+1x2:1", "topk:1x 2:1", "topk:1x2:+1", "topk:a.txt:1"}) {
     EXPECT_THAT(ParseMix(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("of the mix")))
         << text;

@@ -83,7 +83,7 @@ TEST(FlagsTest, AValueOfTheWrongKindSaysWhatTheFlagTakes) {
 }
 
 TEST(FlagsTest, NumbersAreDigitsAlone) {
-  for (const char* value : {"+1", " 1", "1 ", "", "-", "0x1", "1.0", "+", "--1"}) {
+  for (const char* value : {"+1", "-0", " 1", "1 ", "", "-", "0x1", "1.0", "+", "--1"}) {
     for (const char* flag : {"threads", "device", "max-leases", "max-inline-bytes"}) {
       EXPECT_THAT(Parse({absl::StrCat("--", flag, "=", value).c_str()}).status(),
                   FailsWith(ErrorReason::kValueOutOfRange, absl::StrCat("--", flag)))

@@ -40,7 +40,7 @@ TEST(ParseListenerTest, OtherHostsNeedTls) {
 
 TEST(ParseListenerTest, WhatIsNoAddressIsRefused) {
   for (const char* text : {"", "unix:", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000",
-                           "127.0.0.1:-1", "127.0.0.1:http", "/run/winnow.sock"}) {
+                           "127.0.0.1:-1", "127.0.0.1:-0", "127.0.0.1:http", "/run/winnow.sock"}) {
     EXPECT_EQ(ParseListener(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
   EXPECT_THAT(ParseListener(absl::StrCat("unix:/", std::string(107, 'x'))),
@@ -93,6 +93,19 @@ TEST_F(SocketClaimTest, ASocketThatAnswersIsLeftAlone) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("a server answers on it")));
   EXPECT_TRUE(Exists());
   close(fd);
+}
+
+TEST_F(SocketClaimTest, ASocketThatThisUserMayNotUseIsLeftAloneWithoutAClaimThatItAnswers) {
+  close(Listen());
+  ASSERT_EQ(chmod(path_.c_str(), 0), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  // Root may use every file.
+  ASSERT_TRUE(geteuid() != 0 || seteuid(65534) == 0);
+  const absl::Status status = SocketClaim::Take(path_).status();
+  ASSERT_EQ(seteuid(getuid()), 0);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("whether a server answers on it is unknown: Permission")));
+  EXPECT_TRUE(Exists());
 }
 
 TEST_F(SocketClaimTest, APathIsHeldByOneAtATime) {

@@ -44,12 +44,14 @@ TEST(SettingsTest, AWrongValueNamesTheSourceAndWhatIsTaken) {
                        HasSubstr("WINNOW_THREADS is \"x\"; it takes a whole number")));
 }
 
-TEST(SettingsTest, ATimeIsNotNegative) {
+TEST(SettingsTest, ATimeHasNoSign) {
   ServerConfig config;
   for (const char* name : {"slow-request", "drain-timeout", "max-resume-grace", "tls-reload"}) {
-    EXPECT_THAT(
-        ApplySetting(*FindSetting(name), name, "-500ms", config),
-        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\"-500ms\"; it takes a time")));
+    for (const char* value : {"-500ms", "+1s", "-0s", "-0"}) {
+      EXPECT_THAT(ApplySetting(*FindSetting(name), name, value, config),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr(absl::StrCat("\"", value, "\"; it takes a time"))));
+    }
     EXPECT_OK(ApplySetting(*FindSetting(name), name, "1500ms", config));
   }
 }

@@ -12,6 +12,7 @@ namespace {
 
 using winnow::testing::FailsWith;
 using winnow::testing::IsOk;
+using winnow::testing::IsOverQuota;
 
 UniqueFd MakeDescriptor() { return UniqueFd(memfd_create("test", MFD_CLOEXEC)); }
 
@@ -51,11 +52,9 @@ TEST_F(DescriptorInboxTest, AnExpiredDescriptorIsClosed) {
 TEST_F(DescriptorInboxTest, WaitingDescriptorsAreBoundedByLeaseAndServer) {
   EXPECT_THAT(inbox_.Put("a", MakeDescriptor()), IsOk());
   EXPECT_THAT(inbox_.Put("a", MakeDescriptor()), IsOk());
-  EXPECT_THAT(inbox_.Put("a", MakeDescriptor()),
-              FailsWith(ErrorReason::kQuotaExceeded, "descriptors of the lease"));
+  EXPECT_THAT(inbox_.Put("a", MakeDescriptor()), IsOverQuota("2, the descriptors of the lease"));
   EXPECT_THAT(inbox_.Put("b", MakeDescriptor()), IsOk());
-  EXPECT_THAT(inbox_.Put("c", MakeDescriptor()),
-              FailsWith(ErrorReason::kQuotaExceeded, "descriptors of the server"));
+  EXPECT_THAT(inbox_.Put("c", MakeDescriptor()), IsOverQuota("3, the descriptors of the server"));
   EXPECT_EQ(inbox_.waiting(), 3);
 }
 

@@ -159,7 +159,7 @@ TEST_F(DescriptorSocketTest, ThePathHasItsModeAndItsLimit) {
   ASSERT_EQ(stat(socket_->path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0660u);
   EXPECT_THAT(DescriptorSocket::Listen({.path = std::string(200, 'x')}, &inbox_, nullptr),
-              FailsWith(ErrorReason::kValueOutOfRange, "listen"));
+              FailsWith(ErrorReason::kValueOutOfRange, "--listen"));
 }
 
 }  // namespace

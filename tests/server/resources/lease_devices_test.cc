@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using winnow::testing::FailsWith;
 using winnow::testing::IsOk;
+using winnow::testing::IsOverQuota;
 
 class FakeBuffer final : public Resource {
  public:
@@ -105,7 +106,7 @@ TEST_F(LeaseDevicesTest, AResumedLeaseIsWhereItWas) {
 TEST_F(LeaseDevicesTest, EachDeviceHasABoundOfItsOwn) {
   const LeaseGrant first = Open(3), same = Open(3), other = Open(5);
   ASSERT_THAT(Add(first, 900), IsOk());
-  EXPECT_THAT(Add(same, 101), FailsWith(ErrorReason::kQuotaExceeded, "bytes of device 3"));
+  EXPECT_THAT(Add(same, 101), IsOverQuota("1000, the bytes of device 3"));
   EXPECT_THAT(Add(other, 1000), IsOk());
   EXPECT_THAT(ReservedBytes(), ElementsAre(900, 1000, 0));
 }

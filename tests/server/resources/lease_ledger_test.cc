@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using winnow::testing::FailsWith;
 using winnow::testing::IsOk;
+using winnow::testing::IsOverQuota;
 using winnow::testing::StatusIs;
 
 class LeaseLedgerTest : public ::testing::Test {
@@ -186,8 +187,10 @@ TEST_F(LeaseLedgerTest, TheServerHasABoundOfLeases) {
   Open();
   Open();
   Open();
-  EXPECT_THAT(ledger_.Open({}),
+  const auto refused = ledger_.Open({});
+  EXPECT_THAT(refused,
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("3 leases of at most 3")));
+  EXPECT_THAT(refused, IsOverQuota("3, the leases of the server"));
 }
 
 TEST_F(LeaseLedgerTest, OptionsOutsideTheirRangeAreRefused) {
@@ -208,8 +211,7 @@ TEST_F(LeaseLedgerTest, RequestsInFlightAreBounded) {
   auto first = ledger_.Use(grant.lease_id);
   const auto second = ledger_.Use(grant.lease_id);
   ASSERT_THAT(second, IsOk());
-  EXPECT_THAT(ledger_.Use(grant.lease_id),
-              FailsWith(ErrorReason::kQuotaExceeded, "requests in flight of the lease"));
+  EXPECT_THAT(ledger_.Use(grant.lease_id), IsOverQuota("2, the requests in flight of the lease"));
   first->inflight.Reset();
   EXPECT_THAT(ledger_.Use(grant.lease_id), IsOk());
 }

@@ -10,6 +10,7 @@ namespace {
 
 using winnow::testing::FailsWith;
 using winnow::testing::IsOk;
+using winnow::testing::IsOverQuota;
 
 class FakeResource final : public Resource {
  public:
@@ -91,13 +92,13 @@ TEST_F(LeaseResourcesTest, AnotherKindIsAConflict) {
 }
 
 TEST_F(LeaseResourcesTest, QuotasBindByLeaseAndByServer) {
-  EXPECT_THAT(Add(lease_, 1001), FailsWith(ErrorReason::kQuotaExceeded, "bytes of the lease"));
+  EXPECT_THAT(Add(lease_, 1001), IsOverQuota("1000, the bytes of the lease"));
   EXPECT_THAT(Add(lease_, 900), IsOk());
-  EXPECT_THAT(Add(other_, 601), FailsWith(ErrorReason::kQuotaExceeded, "bytes of device 7"));
+  EXPECT_THAT(Add(other_, 601), IsOverQuota("1500, the bytes of device 7"));
   EXPECT_EQ(ledger_.used_bytes(), 900);
   EXPECT_THAT(Add(lease_, 1), IsOk());
   EXPECT_THAT(Add(lease_, 1), IsOk());
-  EXPECT_THAT(Add(lease_, 1), FailsWith(ErrorReason::kQuotaExceeded, "resources of the lease"));
+  EXPECT_THAT(Add(lease_, 1), IsOverQuota("3, the resources of the lease"));
 }
 
 TEST_F(LeaseResourcesTest, BytesComeBackWhenTheLastUserLetsGo) {

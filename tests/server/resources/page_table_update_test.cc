@@ -68,6 +68,18 @@ TEST(PageTableUpdateTest, RangesMustFitTheirRow) {
               FailsWith(ErrorReason::kPageIdOutOfRange, "ranges[0].page_ids"));
 }
 
+TEST(PageTableUpdateTest, WhatARowTakesIsCountedInWords) {
+  const auto limit = [](const PageTableUpdate& update) {
+    return GetErrorInfo(Check(update))->limit;
+  };
+  EXPECT_EQ(limit({.appends = {{.row = 0, .page_ids = std::vector<int32_t>(5, 1)}}}),
+            "at most 4 more ids in a row of 4");
+  EXPECT_EQ(limit({.appends = {{.row = 1, .page_ids = {1, 2}}}}),
+            "at most 1 more id in a row of 4");
+  EXPECT_EQ(limit({.ranges = {{.row = 0, .column = 4, .page_ids = {1}}}}),
+            "at most 3 for 1 id in a row of 4");
+}
+
 TEST(PageTableUpdateTest, AppendsAreCheckedWhereTheyWillLand) {
   EXPECT_THAT(Check({.appends = {{.row = 1, .page_ids = {1}}}}), IsOk());
   EXPECT_THAT(Check({.appends = {{.row = 1, .page_ids = {1}}, {.row = 1, .page_ids = {2}}}}),

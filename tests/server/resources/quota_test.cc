@@ -11,8 +11,8 @@ namespace winnow::server {
 namespace {
 
 using ::testing::HasSubstr;
-using winnow::testing::FailsWith;
 using winnow::testing::IsOk;
+using winnow::testing::IsOverQuota;
 using winnow::testing::StatusIs;
 
 TEST(QuotaTest, AHoldComesBackWhenItIsDestroyed) {
@@ -31,7 +31,8 @@ TEST(QuotaTest, OverTheLimitNamesUsedAndLimitAndTakesNothing) {
   const auto refused = quota->Take(41);
   EXPECT_THAT(refused,
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("60 of 100 used, 41")));
-  EXPECT_THAT(refused, FailsWith(ErrorReason::kQuotaExceeded, "bytes of the lease"));
+  EXPECT_THAT(refused, IsOverQuota("100, the bytes of the lease"));
+  EXPECT_EQ(GetErrorInfo(refused.status())->value, "60 + 41");
   EXPECT_EQ(quota->used(), 60);
   EXPECT_THAT(quota->Take(40), IsOk());
 }

@@ -37,6 +37,44 @@ TEST(FieldNamesTest, NamesOfFaultsBecomeThoseOfTheContract) {
               FailsWith(ErrorReason::kKeysTooNarrow, "step.key_column_count"));
 }
 
+WorkItem WithPagesResource() {
+  TopKStep step;
+  step.pages.is_resource = true;
+  WorkItem item;
+  item.steps.emplace_back(BlockAmaxStep{});
+  item.steps.emplace_back(step);
+  return item;
+}
+
+TEST(FieldNamesTest, AFaultInAPageTableOfTheLeaseNamesTheResource) {
+  const WorkItem item = WithPagesResource();
+  const absl::Status entry =
+      RenameForExecute(Fault(ErrorReason::kPageIdOutOfRange, "steps[1].page_table",
+                             "steps[1].page_table entry 1 of row 4 is -3"),
+                       item);
+  EXPECT_THAT(entry, FailsWith(ErrorReason::kPageIdOutOfRange, "steps[1].page_table.resource"));
+  EXPECT_EQ(entry.message(), "steps[1].page_table.resource entry 1 of row 4 is -3");
+  const absl::Status page_size =
+      RenameForExecute(Fault(ErrorReason::kPageSizeInvalid, "steps[1].page_table.page_size",
+                             "steps[1].page_table.page_size is 4; this server accepts at least 8"),
+                       item);
+  EXPECT_THAT(page_size, FailsWith(ErrorReason::kPageSizeInvalid, "steps[1].page_table.resource"));
+  EXPECT_EQ(page_size.message(),
+            "steps[1].page_table.resource: page_table.page_size is 4; this server accepts at "
+            "least 8");
+}
+
+TEST(FieldNamesTest, WhatTheRequestItselfSaysBesideAPagesResourceKeepsItsName) {
+  const WorkItem item = WithPagesResource();
+  EXPECT_THAT(
+      RenameForExecute(Fault(ErrorReason::kPageTableRowOutOfRange, "steps[1].page_table_rows", "x"),
+                       item),
+      FailsWith(ErrorReason::kPageTableRowOutOfRange, "steps[1].page_table.row_indices"));
+  EXPECT_THAT(
+      RenameForExecute(Fault(ErrorReason::kPageIdOutOfRange, "steps[0].page_table", "x"), item),
+      FailsWith(ErrorReason::kPageIdOutOfRange, "steps[0].page_table.table"));
+}
+
 TEST(FieldNamesTest, AMessageThatDoesNotBeginWithTheFieldGetsItInFront) {
   EXPECT_THAT(
       RenameForPublish(Fault(ErrorReason::kPageTableTooNarrow, "page_table", "row 4 needs 3"), {}),

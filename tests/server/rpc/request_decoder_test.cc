@@ -3,12 +3,22 @@
 
 #include "server/rpc/request_decoder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
+#include "server/resources/buffer.h"
+#include "server/resources/lease_ledger.h"
+#include "server/resources/shared_memory.h"
 #include "server/rpc/request_ordering.h"
+#include "server/rpc/request_resources.h"
+#include "tests/testing/fake_clock.h"
 #include "tests/testing/random.h"
 #include "tests/testing/requests.h"
 #include "tests/testing/status_matchers.h"
@@ -158,6 +168,60 @@ TEST(RequestDecoderTest, AnOrderingTimeoutJustPastTheLongestIsNamedInFull) {
   const absl::Status status = DecodeOrdering(ordering, limits, nullptr, decoded);
   EXPECT_THAT(status, FailsWith(ErrorReason::kValueOutOfRange, "ordering.wait_timeout_duration"));
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("10.5s"));
+}
+
+// A lease with a buffer of shared memory that its owner has truncated since.
+class TruncatedBufferTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const UniqueFd fd(memfd_create("words", MFD_CLOEXEC));
+    ASSERT_EQ(ftruncate(fd.get(), kBytes), 0);
+    auto memory = SharedMemory::Map(fd, {.size_bytes = kBytes, .watch_size = true});
+    ASSERT_OK(memory);
+    auto holds = ledger_.Reserve(lease_.lease_id, kBytes);
+    ASSERT_OK(holds);
+    const auto id = ledger_.Add(
+        lease_.lease_id, std::make_shared<ImportedBuffer>(*std::move(memory)), *std::move(holds));
+    ASSERT_OK(id);
+    id_.set_id(id->id);
+    id_.set_generation(id->generation);
+    auto resources = RequestResources::Open(ledger_, lease_.lease_id);
+    ASSERT_OK(resources);
+    resources_ = *std::move(resources);
+    limits_.ordering = true;
+    ASSERT_EQ(ftruncate(fd.get(), 0), 0);
+  }
+
+  static constexpr int64_t kBytes = 4096;
+  FakeClock clock_;
+  LeaseLedger ledger_{{.devices = {{.max_bytes = kBytes}}},
+                      &clock_,
+                      [](const LeaseEnding&, auto finished) { std::move(finished)(); }};
+  const LeaseGrant lease_ = *ledger_.Open({});
+  std::shared_ptr<RequestResources> resources_;
+  DecodeLimits limits_;
+  v1::ResourceId id_;
+};
+
+TEST_F(TruncatedBufferTest, TheWordOfAnOrderingIsNamed) {
+  v1::Ordering waits, sets;
+  *waits.mutable_wait_for()->mutable_word()->mutable_buffer() = id_;
+  *sets.mutable_then_set()->mutable_word()->mutable_buffer() = id_;
+  WorkOrdering decoded;
+  const absl::Status status = DecodeOrdering(waits, limits_, resources_.get(), decoded);
+  EXPECT_THAT(status, FailsWith(ErrorReason::kRangeOutOfBounds, "ordering.wait_for.word.buffer"));
+  EXPECT_EQ(status.message(),
+            "ordering.wait_for.word.buffer: imported shared memory was truncated by its owner; "
+            "import it again");
+  EXPECT_THAT(DecodeOrdering(sets, limits_, resources_.get(), decoded),
+              FailsWith(ErrorReason::kRangeOutOfBounds, "ordering.then_set.word.buffer"));
+}
+
+TEST_F(TruncatedBufferTest, TheInputThatIsInItIsNamed) {
+  v1::TopKRequest request = testing::GoodTopK();
+  *request.mutable_step()->mutable_scores()->mutable_buffer()->mutable_buffer() = id_;
+  EXPECT_THAT(DecodeTopK(request, limits_, resources_.get()),
+              FailsWith(ErrorReason::kRangeOutOfBounds, "step.scores.buffer.buffer"));
 }
 
 }  // namespace

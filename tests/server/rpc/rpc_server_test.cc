@@ -258,6 +258,7 @@ TEST_F(RpcServerTest, ATakenAddressIsNamedInTheError) {
   ASSERT_FALSE(second.ok());
   EXPECT_THAT(std::string(second.status().message()),
               ::testing::HasSubstr(server_->addresses()[1]));
+  EXPECT_EQ(GetErrorInfo(second.status())->field, "--listen");
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ absl::Status CheckSocketFolder(const std::string& path, uid_t user);
 // Where this process finds the descriptor socket that the server calls `server_path`
 // (LeaseOpened.descriptor_socket_path). A container may have the folder of the server's sockets
 // under another path: the socket then lies beside the one that `target` ("unix:PATH") names, if
-// that has the name that it has for the server. `server_path` where nobody listens there, and for
-// other targets. Whether it is that server's is known when it is used: another one refuses
-// descriptors with LEASE_NOT_FOUND.
+// that has the name that it has for the server. `server_path` where nobody listens there, where
+// this user may not look while a server answers at `server_path`, and for other targets. Whether it
+// is that server's is known when it is used: another one refuses descriptors with LEASE_NOT_FOUND.
 std::string DescriptorSocketPath(const std::string& target, const std::string& server_path);
 
 // Sends `descriptor` for `lease_id` and returns the import token. Blocks for at most `timeout`.
