@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/launch/publish_select_launch.h"
 #include "winnow/kernels/limits.h"
 
 namespace winnow::cuda {
@@ -148,14 +147,11 @@ SortBlocksWork SortStep(const PublishSegment& segment, const Intermediate& parts
   return step;
 }
 
-// Whether publish_select.cuh can do both selections.
+// Whether LaunchPublishSelect can do both selections.
 bool CanFuse(const PublishParams& params, absl::Span<const PublishSegment> segments) {
   if (params.block_size != kDefaultBlockSize) return false;
   return std::all_of(segments.begin(), segments.end(), [](const PublishSegment& segment) {
-    const int32_t longest =
-        segment.max_length > 0 ? std::min(segment.max_length, segment.columns) : segment.columns;
-    return WantsTokens(segment) && SelectsBlocks(segment) &&
-           longest <= kDefaultBlockSize * kMaxPublishSelectBlocks;
+    return WantsTokens(segment) && SelectsBlocks(segment);
   });
 }
 

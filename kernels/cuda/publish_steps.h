@@ -1,9 +1,9 @@
 // PublishCandidates as the steps that it stands for: which segments each step gets, and where in
 // the workspace the intermediate results lie. Host code only; CudaDevice runs the steps one after
 // another on one stream, with no host round trip between them.
-// There are two ways. Step by step: block max, tokens, blocks, sort. Fused, where rows are short
-// enough and every segment wants both: block max, then one launch for both selections, whose blocks
-// come in ascending order and with their slots (kernel/publish_select.cuh).
+// There are two ways. Step by step: block max, tokens, blocks, sort. Fused, for blocks of 8 where
+// every segment wants both: block max, then one launch for both selections, whose blocks come in
+// ascending order and with their slots (launch/publish_select_launch.h).
 
 #ifndef WINNOW_KERNELS_CUDA_PUBLISH_STEPS_H_
 #define WINNOW_KERNELS_CUDA_PUBLISH_STEPS_H_

@@ -67,19 +67,46 @@ TEST_P(ContractTest, PublishOfWinnersSideBySideIsRight) {
 }
 
 // Fewer scores than are wanted stand out, each in a block of others that are equal to most.
+std::vector<float> MostlyOneScore(int32_t length, float most, testing::Random& random) {
+  std::vector<float> scores(length, most);
+  for (float& score : scores) {
+    if (random.OneIn(150)) score = static_cast<float>(random.Between(-50, 50));
+  }
+  return scores;
+}
+
 TEST_P(ContractTest, PublishOfRowsThatAreMostlyOneScoreIsRight) {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
     for (const bool deterministic : {false, true}) {
       for (const float most : {1.0f, -1.0f}) {
         auto request = PatternPublish(testing::Pattern::kNormal, {45000, 60000}, 64, random());
         for (auto& window : request.windows) {
-          for (float& score : window) {
-            score = random().OneIn(150) ? static_cast<float>(random().Between(-50, 50)) : most;
-          }
+          window = MostlyOneScore(static_cast<int32_t>(window.size()), most, random());
         }
         ExpectPublish({.dtype = dtype, .deterministic = deterministic}, {request});
       }
     }
+  }
+}
+
+// More block maxima than a block of threads holds, beside rows that have few.
+TEST_P(ContractTest, PublishOfMoreBlocksThanFitRegistersIsRight) {
+  using testing::Pattern;
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const bool deterministic : {false, true}) {
+      for (const int32_t k : {300, 2048}) {
+        auto request =
+            PatternPublish(Pattern::kNormal,
+                           {150000, 132000, 133001, 140000, 30000, 70000, 9000, 4}, 64, random());
+        request.windows[1] = ClusteredScores(132000, 100'000, random());
+        request.windows[2] = MostlyOneScore(133001, 1.0f, random());
+        request.windows[3] = ClusteredScores(140000, 4, random());
+        ExpectPublish({.dtype = dtype, .k = k, .deterministic = deterministic}, {request});
+      }
+    }
+  }
+  for (const Pattern pattern : {Pattern::kAllEqual, Pattern::kRelu, Pattern::kNanMany}) {
+    ExpectPublish({.deterministic = true}, {PatternPublish(pattern, {140001}, 64, random())});
   }
 }
 

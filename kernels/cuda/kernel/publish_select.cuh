@@ -1,7 +1,8 @@
 // Both selections of a publish in one launch: each row has a block that selects among its block
 // maxima, in ascending order, and one that selects its tokens from the blocks whose maximum is good
 // enough. Neither waits for the other, and the scores are not read again but for those blocks.
-// Next: topk_short.cuh, which both are, and block/expand_blocks.cuh.
+// For rows whose maxima fit the registers of a block. Next: topk_short.cuh, which both are,
+// block/publish_row.cuh, and publish_stream.cuh for longer rows.
 
 #ifndef WINNOW_KERNELS_CUDA_KERNEL_PUBLISH_SELECT_CUH_
 #define WINNOW_KERNELS_CUDA_KERNEL_PUBLISH_SELECT_CUH_
@@ -10,88 +11,25 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/block/expand_blocks.cuh"
-#include "kernels/cuda/block/publish_batch.h"
+#include "kernels/cuda/block/publish_row.cuh"
 #include "kernels/cuda/kernel/topk_short.cuh"
 
 namespace winnow::cuda {
 
-// BlockShape: of the selection among the maxima; ListShape: of the list of blocks that tokens are
-// taken from; TokenShape: of the tokens in them.
-template <typename BlockShape_, typename ListShape_, typename TokenShape_>
-struct PublishShape {
-  using BlockShape = BlockShape_;
-  using ListShape = ListShape_;
-  using TokenShape = TokenShape_;
-  static constexpr int kThreads = BlockShape::kThreads;
-  static constexpr int kBlocksPerMultiprocessor = TokenShape::kBlocksPerMultiprocessor;
-  static_assert(ListShape::kThreads == kThreads && TokenShape::kThreads == kThreads);
-  static_assert(ListShape::kMaxResults == TokenShape::kMaxResults);
-};
-
-template <typename Shape>
-struct TokenShared {
-  ShortShared<typename Shape::ListShape> list;
-  ScanShared<typename Shape::TokenShape> tokens;
-};
-
-template <typename Shape>
-union PublishShared {
-  ShortShared<typename Shape::BlockShape> blocks;
-  TokenShared<Shape> tokens;
-};
-
-// The block maxima of the launch's row `launch_row`, which is open as a row of tokens.
-__device__ __forceinline__ const float* MaximaOf(const TopKBatch& blocks, const OpenedRow& opened) {
-  const auto of = [&](const TopKSegment& segment) {
-    return static_cast<const float*>(segment.scores) + opened.row * segment.row_stride;
-  };
-  return blocks.segment_count == 1 ? of(blocks.segment) : of(blocks.segments[opened.segment]);
-}
-
-// Selects the tokens of an opened row from its `block_count` blocks. All threads call it.
+// Selects the tokens of an opened row from its blocks. All threads call it.
 template <typename Score, typename Shape>
-__device__ __forceinline__ void SelectFromBlocks(const TopKBatch& batch, TokenShared<Shape>& shared,
-                                                 const float* maxima, int32_t block_count,
-                                                 const RowWindow& window) {
-  auto& list = shared.list;
-  auto& tokens = shared.tokens;
-  const uint32_t k = static_cast<uint32_t>(batch.k);
-  const RowVectors<Float32Score> blocks(maxima, block_count);
+__device__ __forceinline__ void SelectFromHeldBlocks(const TopKBatch& batch,
+                                                     TokenShared<Shape>& shared,
+                                                     const float* maxima, const RowWindow& window) {
+  const RowVectors<Float32Score> blocks(maxima, BlocksOf(window));
   Tile<typename Shape::ListShape> held;
   LoadTile<true>(blocks, ThreadIndex() >> 5, held);
-  ClearScan(tokens);
+  ClearScan(shared.tokens);
   __syncthreads();
-  const uint32_t sampled = RegisterThreshold<Float32Score>(list.scan, held, block_count, k);
-  const int32_t listed = CollectHeld(list, blocks, held, sampled);
-  const uint32_t plateau = list.finish.plateau;
-  const RowVectors<Score> row(window.scores, window.length);
-  const Threshold threshold{KeyFromFloat32Key<Score>(plateau != 0 ? plateau + 1 : sampled)};
-  __syncthreads();  // the plateau has been read by all
-  if constexpr (Score::kPerWord != 1) {
-    if (ThreadIndex() == 0) list.finish.plateau = plateau >> 16;
-  }
-  int32_t next = ThreadIndex() & ~31;
-  const int32_t count = CollectCandidates(
-      tokens, row, threshold, k, batch.deterministic, [&](const Threshold& current) {
-        return ExpandBlocks<Score>(tokens, row, list.scan.candidates, listed, current, next);
-      });
-  FinishRow<Score, false>(batch, list.finish, tokens.select, tokens.candidates, count);
-}
-
-// The row's tokens.
-template <typename Score, typename Shape>
-__device__ __forceinline__ void SelectTokens(const PublishBatch& batch, TokenShared<Shape>& shared,
-                                             int32_t launch_row) {
-  const OpenedRow opened = OpenShortRow<Score>(batch.tokens, shared.list, launch_row);
-  const RowWindow& window = opened.window;
-  const int32_t block_count = (window.length + kExpandedBlock - 1) / kExpandedBlock;
-  if (block_count > batch.expand_above) {
-    SelectFromBlocks<Score, Shape>(batch.tokens, shared, MaximaOf(batch.blocks, opened),
-                                   block_count, window);
-  } else {
-    SelectShortRow<Score>(batch.tokens, shared.list, window);
-  }
+  const uint32_t sampled = RegisterThreshold<Float32Score>(shared.list.scan, held, blocks.length(),
+                                                           static_cast<uint32_t>(batch.k));
+  const int32_t listed = CollectHeld(shared.list, blocks, held, sampled);
+  SelectFromList<Score>(batch, shared, window, listed, sampled);
 }
 
 // Two blocks of Shape::kThreads for each row of the launch.
@@ -100,12 +38,18 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
     PublishSelect(const __grid_constant__ PublishBatch batch) {
   auto& shared = DynamicShared<PublishShared<Shape>>();
   const int32_t launch_row = static_cast<int32_t>(blockIdx.x >> 1);
-  if ((blockIdx.x & 1) != 0) {
-    SelectTokens<Score, Shape>(batch, shared.tokens, launch_row);
+  if ((blockIdx.x & 1) == 0) {
+    const OpenedRow opened = BeginRow<BlockMaximumScore>(batch.blocks, shared.blocks, launch_row);
+    SelectShortRow<BlockMaximumScore>(batch.blocks, shared.blocks, opened.window);
     return;
   }
-  const OpenedRow opened = OpenShortRow<BlockMaximumScore>(batch.blocks, shared.blocks, launch_row);
-  SelectShortRow<BlockMaximumScore>(batch.blocks, shared.blocks, opened.window);
+  const OpenedRow opened = BeginRow<Score>(batch.tokens, shared.tokens.list, launch_row);
+  if (BlocksOf(opened.window) > batch.expand_above) {
+    SelectFromHeldBlocks<Score>(batch.tokens, shared.tokens, MaximaOf(batch.blocks, opened),
+                                opened.window);
+  } else {
+    SelectShortRow<Score>(batch.tokens, shared.tokens.list, opened.window);
+  }
 }
 
 }  // namespace winnow::cuda

@@ -11,21 +11,14 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block/begin_row.cuh"
 #include "kernels/cuda/block/finish_row.cuh"
 #include "kernels/cuda/block/scan_row.cuh"
 #include "kernels/cuda/block/select_fetched.cuh"
-#include "kernels/cuda/primitives/dependent_launch.cuh"
-#include "kernels/cuda/primitives/kernel_parameters.cuh"
 #include "kernels/cuda/primitives/sample_places.h"
 #include "kernels/cuda/primitives/shared_memory.cuh"
 
 namespace winnow::cuda {
-
-template <typename Shape>
-struct ShortShared {
-  ScanShared<Shape> scan;
-  FinishShared<Shape::kMaxResults> finish;
-};
 
 // Threshold from two of each thread's scores. As SampleThreshold.
 template <typename Score, typename Shape>
@@ -61,7 +54,7 @@ __device__ __forceinline__ uint32_t RegisterThreshold(ScanShared<Shape>& shared,
 // `held` is this warp's first tile. All threads call it after a barrier that follows ClearScan;
 // ends with a barrier.
 template <typename Score, typename Shape>
-__device__ __forceinline__ int32_t CollectHeld(ShortShared<Shape>& shared,
+__device__ __forceinline__ int32_t CollectHeld(RowShared<Shape>& shared,
                                                const RowVectors<Score>& row, Tile<Shape>& held,
                                                uint32_t threshold) {
   const int32_t tiles = TileCount<Score, Shape>(row);
@@ -89,24 +82,9 @@ __device__ __forceinline__ int32_t CollectHeld(ShortShared<Shape>& shared,
   }
 }
 
-// What comes before the loads of the scores: clears, waits for the predecessor, opens row
-// `launch_row` of the batch and notes its outputs. No barrier at its end.
-template <typename Score, typename Shape>
-__device__ __forceinline__ OpenedRow OpenShortRow(const TopKBatch& batch,
-                                                  ShortShared<Shape>& shared, int32_t launch_row) {
-  ClearScan(shared.scan);
-  if (ThreadIndex() == 0) shared.finish.plateau = 0;
-  TouchParameters(batch);
-  WaitForPredecessor();
-  if (batch.release_early) ReleaseSuccessor();
-  const OpenedRow opened = OpenRow<Score>(batch, launch_row, true);
-  if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
-  return opened;
-}
-
 // Selects from the opened row and writes its results. All threads call it.
 template <typename Score, typename Shape>
-__device__ __forceinline__ void SelectShortRow(const TopKBatch& batch, ShortShared<Shape>& shared,
+__device__ __forceinline__ void SelectShortRow(const TopKBatch& batch, RowShared<Shape>& shared,
                                                const RowWindow& window) {
   const RowVectors<Score> row(window.scores, window.length);
   const bool selects = window.length > batch.k;
@@ -142,8 +120,8 @@ __device__ __forceinline__ void SelectShortRow(const TopKBatch& batch, ShortShar
 template <typename Score, typename Shape>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
     TopKShort(const __grid_constant__ TopKBatch batch) {
-  auto& shared = DynamicShared<ShortShared<Shape>>();
-  const OpenedRow opened = OpenShortRow<Score>(batch, shared, static_cast<int32_t>(blockIdx.x));
+  auto& shared = DynamicShared<RowShared<Shape>>();
+  const OpenedRow opened = BeginRow<Score>(batch, shared, static_cast<int32_t>(blockIdx.x));
   SelectShortRow<Score>(batch, shared, opened.window);
 }
 

@@ -9,33 +9,17 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block/begin_row.cuh"
 #include "kernels/cuda/block/finish_row.cuh"
 #include "kernels/cuda/block/scan_row.cuh"
-#include "kernels/cuda/primitives/dependent_launch.cuh"
-#include "kernels/cuda/primitives/kernel_parameters.cuh"
 #include "kernels/cuda/primitives/shared_memory.cuh"
 
 namespace winnow::cuda {
 
-template <typename Shape>
-struct StreamShared {
-  ScanShared<Shape> scan;
-  FinishShared<Shape::kMaxResults> finish;
-};
-
-// One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
+// Selects from an opened row and writes its results. All threads call it.
 template <typename Score, typename Shape>
-__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
-    TopKStream(const __grid_constant__ TopKBatch batch) {
-  auto& shared = DynamicShared<StreamShared<Shape>>();
-  ClearScan(shared.scan);
-  if (ThreadIndex() == 0) shared.finish.plateau = 0;
-  TouchParameters(batch);
-  WaitForPredecessor();
-  if (batch.release_early) ReleaseSuccessor();
-  const OpenedRow opened = OpenRow<Score>(batch, static_cast<int32_t>(blockIdx.x), true);
-  const RowWindow& window = opened.window;
-  if (threadIdx.x == 0) FillOutput<Score>(batch, opened, shared.finish.output);
+__device__ __forceinline__ void SelectStreamedRow(const TopKBatch& batch, RowShared<Shape>& shared,
+                                                  const RowWindow& window) {
   __syncthreads();
   if (window.length <= batch.k) {
     WriteShortRow<Score>(batch, shared.finish, shared.scan.select.histogram,
@@ -52,6 +36,15 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocess
   const int32_t count = ScanSlice<Score>(shared.scan, row, 0, TileCount<Score, Shape>(row),
                                          threshold, k, batch.deterministic);
   FinishRow<Score, true>(batch, shared.finish, shared.scan.select, shared.scan.candidates, count);
+}
+
+// One block of Shape::kThreads for each row of the launch; k <= Shape::kMaxResults.
+template <typename Score, typename Shape>
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerMultiprocessor)
+    TopKStream(const __grid_constant__ TopKBatch batch) {
+  auto& shared = DynamicShared<RowShared<Shape>>();
+  const OpenedRow opened = BeginRow<Score>(batch, shared, static_cast<int32_t>(blockIdx.x));
+  SelectStreamedRow<Score>(batch, shared, opened.window);
 }
 
 }  // namespace winnow::cuda

@@ -11,18 +11,35 @@
 
 namespace winnow::cuda {
 
-// Instantiated in instantiate/publish_select_*.cu.
+// Instantiated in instantiate/publish_*.cu.
 PublishSelectKernel PublishSelectKernelFloat32(int32_t max_results, bool few_blocks);
 PublishSelectKernel PublishSelectKernelBfloat16(int32_t max_results, bool few_blocks);
+PublishSelectKernel PublishStreamKernelFloat32(int32_t max_results);
+PublishSelectKernel PublishStreamKernelBfloat16(int32_t max_results);
 
 namespace {
 
 constexpr int32_t kFewResults = 512;
 constexpr int32_t kFewBlocks = 4096;
+constexpr int32_t kSomeBlocks = 16384;
 
-PublishSelectKernel KernelFor(DType dtype, int32_t max_results, bool few_blocks) {
-  return dtype == DType::kBfloat16 ? PublishSelectKernelBfloat16(max_results, few_blocks)
-                                   : PublishSelectKernelFloat32(max_results, few_blocks);
+// The most blocks of a row of the launch: up to 4,096, up to 16,384, any number.
+enum class BlocksOfRow { kFew, kSome, kMany };
+
+BlocksOfRow BlocksOfRowFor(int32_t most_blocks) {
+  if (most_blocks <= kFewBlocks) return BlocksOfRow::kFew;
+  return most_blocks <= kSomeBlocks ? BlocksOfRow::kSome : BlocksOfRow::kMany;
+}
+
+PublishSelectKernel KernelFor(DType dtype, int32_t max_results, BlocksOfRow blocks) {
+  const bool bfloat16 = dtype == DType::kBfloat16;
+  if (blocks == BlocksOfRow::kMany) {
+    return bfloat16 ? PublishStreamKernelBfloat16(max_results)
+                    : PublishStreamKernelFloat32(max_results);
+  }
+  const bool few = blocks == BlocksOfRow::kFew;
+  return bfloat16 ? PublishSelectKernelBfloat16(max_results, few)
+                  : PublishSelectKernelFloat32(max_results, few);
 }
 
 TopKBatch BatchOf(const TopKParams& params, bool release_early) {
@@ -42,8 +59,8 @@ bool MayFusePublish() { return FusedPublishForced(); }
 cudaError_t PreparePublishSelect() {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
     for (const int32_t max_results : {kFewResults, kMaxK}) {
-      for (const bool few_blocks : {false, true}) {
-        const PublishSelectKernel kernel = KernelFor(dtype, max_results, few_blocks);
+      for (const auto blocks : {BlocksOfRow::kFew, BlocksOfRow::kSome, BlocksOfRow::kMany}) {
+        const PublishSelectKernel kernel = KernelFor(dtype, max_results, blocks);
         const cudaError_t error =
             cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
                                  cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
@@ -89,7 +106,7 @@ cudaError_t LaunchPublishSelect(const LaunchContext& context, const TopKParams& 
   }
   const PublishSelectKernel kernel =
       KernelFor(token_params.dtype, token_params.k <= kFewResults ? kFewResults : kMaxK,
-                most_blocks <= kFewBlocks);
+                BlocksOfRowFor(most_blocks));
   return LaunchKernel(kernel.function,
                       {.blocks = 2 * rows,
                        .threads = kernel.threads,

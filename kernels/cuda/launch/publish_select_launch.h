@@ -15,9 +15,6 @@
 
 namespace winnow::cuda {
 
-// Rows of more blocks are not for this kernel.
-inline constexpr int32_t kMaxPublishSelectBlocks = 16384;
-
 struct PublishSelectKernel {
   void (*function)(PublishBatch) = nullptr;
   int32_t threads = 0;       // of a block

@@ -24,7 +24,7 @@ using SliceShape = ScanShape<kMaxResults, 512, 4, 1>;
 template <typename Score, typename Shape>
 TopKKernels MakeStreamKernels() {
   TopKKernels kernels;
-  kernels.first = {TopKStream<Score, Shape>, Shape::kThreads, sizeof(StreamShared<Shape>)};
+  kernels.first = {TopKStream<Score, Shape>, Shape::kThreads, sizeof(RowShared<Shape>)};
   return kernels;
 }
 

@@ -16,7 +16,7 @@ TopKKernels MakeShortKernels() {
   constexpr int kCapacity = kMaxResults <= 512 ? 3072 : 6144;
   using Shape = ScanShape<kMaxResults, 512, kLoads, 2, false, kCapacity>;
   TopKKernels kernels;
-  kernels.first = {TopKShort<Score, Shape>, Shape::kThreads, sizeof(ShortShared<Shape>)};
+  kernels.first = {TopKShort<Score, Shape>, Shape::kThreads, sizeof(RowShared<Shape>)};
   return kernels;
 }
 

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "kernels/cuda/launch/publish_select_launch.h"
 #include "tests/bench/cuda/bench_case.h"
 #include "winnow/kernels/limits.h"
 
@@ -73,13 +72,10 @@ std::vector<BenchCase> PublishSet(const BenchCase& publish) {
   BenchCase in_sequence = publish;
   in_sequence.operation = Operation::kPublishParts;
   const PublishParts parts = PartsOf(publish);
-  std::vector<BenchCase> set = {publish,          in_sequence,      parts.topk,
-                                parts.block_amax, parts.block_topk, parts.sort_blocks};
-  if (publish.columns <= kDefaultBlockSize * cuda::kMaxPublishSelectBlocks) {
-    set.push_back(publish);
-    set.back().operation = Operation::kPublishFused;
-  }
-  return set;
+  BenchCase fused = publish;
+  fused.operation = Operation::kPublishFused;
+  return {publish,          fused, in_sequence, parts.topk, parts.block_amax, parts.block_topk,
+          parts.sort_blocks};
 }
 
 }  // namespace

@@ -100,17 +100,12 @@ TEST_F(PublishStepsTest, FusedBlocksComeInOrderWithTheirSlotsAndNothingIsSorted)
   EXPECT_EQ(steps.amax[0].kept_blocks, 32);
 }
 
-TEST_F(PublishStepsTest, RowsThatAreTooLongOrWantOneSelectionAreNotFused) {
+TEST_F(PublishStepsTest, WhoWantsOneSelectionTakesTheSteps) {
   fused_ = true;
   segment_.slots = Address<int32_t>(0x5000000);
   EXPECT_FALSE(Make().fused);
   segment_.blocks = Address<int32_t>(0x6000000);
   segment_.blocks_row_stride = 40;
-  EXPECT_TRUE(Make().fused);
-  segment_.columns = 8 * 16384 + 1;
-  EXPECT_FALSE(Make().fused);
-  EXPECT_EQ(Make().sorted.size(), 1u);
-  segment_.max_length = 8 * 16384;
   EXPECT_TRUE(Make().fused);
   fused_ = false;
   EXPECT_FALSE(Make().fused);
