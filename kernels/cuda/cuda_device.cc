@@ -175,8 +175,7 @@ absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& 
                                            absl::Span<const PublishSegment> segments,
                                            absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
-  const PublishSteps steps =
-      MakePublishSteps(params, segments, workspace.data(), MayFusePublish());
+  const PublishSteps steps = MakePublishSteps(params, segments, workspace.data(), MayFusePublish());
   WINNOW_RETURN_IF_ERROR(
       CheckWorkspace(workspace, steps.intermediate_bytes + SelectionBytes(steps)));
   const DeviceScope scope(info_.ordinal);
