@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/src/call_settings.h"
+#include "client/src/lease_sweep.h"
 #include "winnow/client/error.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/limits.h"
@@ -61,11 +62,14 @@ absl::Status LeaseConnectionImpl::Mutate(const CallOptions& options, AfterLoss a
   const absl::Time deadline = clock.Now() + settings.timeout;
   const absl::Time wall_deadline = absl::Now() + settings.timeout;
   while (true) {
+    settings.timeout = deadline - clock.Now();
+    SweepIfInDoubt(settings, options.stop);
     WINNOW_ASSIGN_OR_RETURN(const LeasePass pass,
                             core_->BeginMutation(wall_deadline, options.stop));
     settings.timeout = deadline - clock.Now();
     ResourceCalls calls(*channel_.environment, settings, options.stop, pass);
     const absl::Status status = attempt(calls, pass);
+    if (LeavesDoubt(status)) core_->Doubt();
     core_->EndMutation();
     if (LeaseIsGone(status)) {
       core_->Suspect(pass, HasReason(status, ErrorReason::kLeaseNotFound));
@@ -83,12 +87,19 @@ absl::Status LeaseConnectionImpl::Mutate(const CallOptions& options, AfterLoss a
   }
 }
 
+void LeaseConnectionImpl::SweepIfInDoubt(const CallSettings& settings,
+                                         const std::stop_token& stop) {
+  Sweep(*core_, [&](const LeasePass& pass) {
+    return ResourceCalls(*channel_.environment, settings, stop, pass);
+  });
+}
+
 absl::StatusOr<ResourceRef> LeaseConnectionImpl::Create(
     ResourceRecord::Source source, const CallOptions& options,
     absl::FunctionRef<absl::StatusOr<ServerResourceId>(ResourceCalls&, ResourceRecord&)> make) {
   const auto record = std::make_shared<ResourceRecord>(std::move(source));
   ResourceRef ref;
-  // A recovery releases what a lost reply may have made.
+  // A recovery or a sweep releases what a lost reply may have made.
   WINNOW_RETURN_IF_ERROR(
       Mutate(options, AfterLoss::kRepeat, [&](ResourceCalls& calls, const LeasePass&) {
         WINNOW_ASSIGN_OR_RETURN(record->id, make(calls, *record));
@@ -285,11 +296,16 @@ absl::Status LeaseConnectionImpl::Release(const ResourceRef& resource, const Cal
   if (record == nullptr) return absl::OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const CallSettings settings,
                           MakeCallSettings(defaults_, options, "", Repeat::kWhenRefused));
-  // A lease that is not open now forgets the resource when it is.
   const absl::StatusOr<LeasePass> pass = core_->BeginMutation(absl::InfinitePast(), options.stop);
-  if (!pass.ok()) return absl::OkStatus();
+  if (!pass.ok()) {
+    // The server is told when the lease is open again, which it may be by now.
+    core_->Doubt();
+    SweepIfInDoubt(settings, options.stop);
+    return absl::OkStatus();
+  }
   ResourceCalls calls(*channel_.environment, settings, options.stop, *pass);
   const absl::Status status = calls.Release(record->kind(), record->id);
+  if (LeavesDoubt(status)) core_->Doubt();
   core_->EndMutation();
   return IsUnreachable(status) || LeaseIsGone(status) ? absl::OkStatus() : status;
 }

@@ -67,6 +67,8 @@ class LeaseConnectionImpl final : public LeaseConnection {
 
   // Runs `attempt` while the lease is open, and again where the lease was lost under it.
   absl::Status Mutate(const CallOptions& options, AfterLoss after_loss, Attempt attempt);
+  // Gives back what the server may hold though nobody here knows it; see lease_sweep.h.
+  void SweepIfInDoubt(const CallSettings& settings, const std::stop_token& stop);
   // Makes a new resource.
   absl::StatusOr<ResourceRef> Create(
       ResourceRecord::Source source, const CallOptions& options,

@@ -161,11 +161,13 @@ absl::StatusOr<LeasePass> LeaseCore::BeginMutation(absl::Time deadline,
   const std::stop_callback<decltype(wake)> on_stop(stop, wake);
   absl::MutexLock lock(&mu_);
   const auto may_go_on = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return IsOpen() || state_ == State::kEnded || stop.stop_requested();
+    return (IsOpen() && !sweeping_) || state_ == State::kEnded || stop.stop_requested();
   };
   mu_.AwaitWithDeadline(absl::Condition(&may_go_on), deadline);
   if (stop.stop_requested()) return absl::CancelledError("the caller cancelled the call");
   if (!IsOpen()) return NotOpen();
+  if (sweeping_)
+    return absl::UnavailableError("the lease compares its resources with the server's");
   ++mutations_;
   return Pass();
 }
@@ -173,6 +175,27 @@ absl::StatusOr<LeasePass> LeaseCore::BeginMutation(absl::Time deadline,
 void LeaseCore::EndMutation() {
   absl::MutexLock lock(&mu_);
   --mutations_;
+}
+
+void LeaseCore::Doubt() {
+  absl::MutexLock lock(&mu_);
+  doubted_ = true;
+}
+
+std::optional<LeasePass> LeaseCore::BeginSweep() {
+  absl::MutexLock lock(&mu_);
+  if (!doubted_ || mutations_ > 0 || !IsOpen()) return std::nullopt;
+  doubted_ = false;
+  sweeping_ = true;
+  ++mutations_;
+  return Pass();
+}
+
+void LeaseCore::EndSweep(bool swept) {
+  absl::MutexLock lock(&mu_);
+  sweeping_ = false;
+  --mutations_;
+  if (!swept) doubted_ = true;
 }
 
 bool LeaseCore::AwaitLoss(const LeasePass& pass, absl::Duration patience) const {

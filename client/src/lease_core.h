@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -81,10 +82,21 @@ class LeaseCore {
   bool OtherServerSince(const LeasePass& pass) const;
 
   // --- For calls that make, change or release resources; a recovery waits for them. ---
-  // Blocks until the lease is open. Every Ok is followed by one EndMutation. Unavailable at the
-  // deadline, Cancelled when `stop` was stopped, FailedPrecondition when the lease has ended.
+  // Blocks until the lease is open and not being swept. Every Ok is followed by one EndMutation.
+  // Unavailable at the deadline, Cancelled when `stop` was stopped, FailedPrecondition when the
+  // lease has ended.
   absl::StatusOr<LeasePass> BeginMutation(absl::Time deadline, const std::stop_token& stop);
   void EndMutation();
+
+  // The server may hold a resource that the lease does not know: whether one was made or released
+  // is open, and the lease may live on. Cleared by the next sweep.
+  void Doubt();
+  // Passes when there is doubt, the lease is open and no mutation is under way; none begins before
+  // EndSweep. nullopt otherwise: whoever sweeps next will do.
+  std::optional<LeasePass> BeginSweep();
+  // `swept`: what the server held too much is gone.
+  void EndSweep(bool swept);
+
   // Blocks until LostSince(pass), for `patience` at most.
   bool AwaitLoss(const LeasePass& pass, absl::Duration patience) const;
 
@@ -136,6 +148,8 @@ class LeaseCore {
   int64_t server_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t suspected_epoch_ ABSL_GUARDED_BY(mu_) = -1;
   int64_t mutations_ ABSL_GUARDED_BY(mu_) = 0;
+  bool doubted_ ABSL_GUARDED_BY(mu_) = false;
+  bool sweeping_ ABSL_GUARDED_BY(mu_) = false;  // then it is the one mutation
   int64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<int64_t, std::shared_ptr<ResourceRecord>> records_ ABSL_GUARDED_BY(mu_);
   std::function<void()> cancel_stream_ ABSL_GUARDED_BY(mu_);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "client/src/lease_sweep.h"
 #include "client/src/result_decoding.h"
 #include "client/src/rpc.h"
 #include "winnow/client/descriptor_passing.h"
@@ -251,9 +252,11 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
   if (has_grace()) {
     absl::StatusOr<OpenStream> resumed = OpenOnce(current_.grant.lease_id, {}, kTryTimeout, stop);
     if (resumed.ok()) {
-      WINNOW_RETURN_IF_ERROR(Reconcile(resumed->grant));
+      ResourceCalls calls = Calls(resumed->grant);
+      WINNOW_RETURN_IF_ERROR(Reconcile(calls, *core_));
       Hold(*std::move(resumed));
       core_->Opened(current_.grant, /*other_server=*/false);
+      Sweep(*core_, [this](const LeasePass&) { return Calls(current_.grant); });
       event.kind = LeaseEventKind::kResumed;
       return absl::OkStatus();
     }
@@ -267,6 +270,7 @@ absl::Status LeaseKeeper::TryRecover(bool patient, LeaseEvent& event) {
   }
   Hold(std::move(opened));
   core_->Opened(current_.grant, current_.server != before);
+  Sweep(*core_, [this](const LeasePass&) { return Calls(current_.grant); });
   return absl::OkStatus();
 }
 
@@ -341,30 +345,6 @@ ResourceCalls LeaseKeeper::Calls(const LeaseGrant& grant) const {
   return ResourceCalls(
       *channel_.environment, {.timeout = kTryTimeout}, closing_.get_token(),
       {.lease_id = grant.lease_id, .descriptor_socket_path = grant.descriptor_socket_path});
-}
-
-absl::Status LeaseKeeper::Reconcile(const LeaseGrant& grant) {
-  ResourceCalls calls = Calls(grant);
-  WINNOW_ASSIGN_OR_RETURN(const v1::ListResourcesResponse listed, calls.List());
-  const auto records = core_->Records();
-  for (const v1::ResourceDescription& there : listed.resources()) {
-    const ServerResourceId id = FromProto(there.resource());
-    const auto known = std::find_if(records.begin(), records.end(),
-                                    [&](const auto& entry) { return entry.second->id == id; });
-    if (known == records.end()) {
-      const ResourceKind kind = there.kind() == v1::RESOURCE_KIND_PAGE_TABLE
-                                    ? ResourceKind::kPageTable
-                                : there.kind() == v1::RESOURCE_KIND_PLAN ? ResourceKind::kPlan
-                                                                         : ResourceKind::kBuffer;
-      WINNOW_RETURN_IF_ERROR(calls.Release(kind, id));
-      continue;
-    }
-    core_->With(known->first, [&](ResourceRecord& record) {
-      auto* table = std::get_if<PageTableMirror>(&record.source);
-      if (table != nullptr) table->ResolvePending(there.version());
-    });
-  }
-  return absl::OkStatus();
 }
 
 absl::Status LeaseKeeper::Restore(const LeaseGrant& grant, bool patient, LeaseEvent& event) {

@@ -73,8 +73,6 @@ class LeaseKeeper : public std::enable_shared_from_this<LeaseKeeper> {
                                       std::optional<int32_t> device, absl::Duration timeout,
                                       const std::stop_token& stop, bool wait_for_ready = false);
   absl::StatusOr<ServerIdentity> AskIdentity(absl::Duration timeout, const std::stop_token& stop);
-  // Of the resumed lease: releases what nobody knows of, and finds out what lost replies did.
-  absl::Status Reconcile(const LeaseGrant& grant);
   // In the new lease: makes all resources again.
   absl::Status Restore(const LeaseGrant& grant, bool patient, LeaseEvent& event);
   ResourceCalls Calls(const LeaseGrant& grant) const;

@@ -111,8 +111,11 @@ class ImmediateMethod final : public RpcMethod {
     auto* request = google::protobuf::Arena::CreateMessage<Request>(&memory.arena());
     auto* response = google::protobuf::Arena::CreateMessage<Response>(&memory.arena());
     grpc::ByteBuffer reply;
-    absl::Status status = ParseMessage(
-        call.request(), environment().limits.max_inline_bytes + kMessageOverheadBytes, *request);
+    absl::Status status = call.GivenUp();
+    if (status.ok()) {
+      status = ParseMessage(
+          call.request(), environment().limits.max_inline_bytes + kMessageOverheadBytes, *request);
+    }
     if (status.ok()) status = answer_(call, *request, *response);
     if (status.ok()) status = SerializeMessage(*response, reply);
     call.Finish(status, reply);

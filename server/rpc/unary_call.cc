@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "server/batching/task_errors.h"
 #include "server/rpc/connection_flow.h"
 #include "server/rpc/rpc_environment.h"
 #include "server/rpc/rpc_method.h"
@@ -30,6 +31,11 @@ void UnaryCall::Post(RpcMethod& method, ServerQueue& queue, RpcEnvironment& envi
   auto* call = new UnaryCall(method, queue, environment);
   method.AskForCall(&call->context_, &call->request_, &call->writer_, queue.queue.get(),
                     &call->arrived_);
+}
+
+absl::Status UnaryCall::GivenUp() const {
+  if (cancelled_) return CancelledError();
+  return environment_.clock->Now() < deadline_ ? absl::OkStatus() : ExpiredError();
 }
 
 int64_t UnaryCall::flow_id() { return ConnectionFlow(context_.c_call()); }

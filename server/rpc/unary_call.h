@@ -33,6 +33,9 @@ class UnaryCall {
   std::string peer() const { return context_.peer(); }
   // On the server's clock; InfiniteFuture when the caller set none.
   absl::Time deadline() const { return deadline_; }
+  // Why its answer is wanted no more: the deadline passed or the caller went away. Ok otherwise.
+  // What a call would make is not made for nobody.
+  absl::Status GivenUp() const;
   // Equal for calls of one connection.
   int64_t flow_id();
 

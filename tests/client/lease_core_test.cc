@@ -160,6 +160,41 @@ TEST_F(LeaseCoreTest, ARecoveryWaitsForMutations) {
   keeper.join();
 }
 
+TEST_F(LeaseCoreTest, ADoubtIsSweptByOneWhileNothingElseGoesOn) {
+  EXPECT_FALSE(core_.BeginSweep().has_value());
+  ASSERT_OK(core_.BeginMutation(absl::InfiniteFuture(), {}));
+  core_.Doubt();
+  EXPECT_FALSE(core_.BeginSweep().has_value());
+  core_.EndMutation();
+  const std::optional<LeasePass> sweep = core_.BeginSweep();
+  ASSERT_TRUE(sweep.has_value());
+  EXPECT_EQ(sweep->lease_id, "first");
+  EXPECT_FALSE(core_.BeginSweep().has_value());
+  // Who makes something now would see it swept away.
+  const auto early = core_.BeginMutation(absl::InfinitePast(), {});
+  EXPECT_TRUE(absl::IsUnavailable(early.status())) << early.status();
+  std::atomic<bool> swept{false};
+  std::thread waiter([&] {
+    EXPECT_OK(core_.BeginMutation(absl::InfiniteFuture(), {}));
+    EXPECT_TRUE(swept);
+    core_.EndMutation();
+  });
+  swept = true;
+  core_.EndSweep(/*swept=*/true);
+  waiter.join();
+  EXPECT_FALSE(core_.BeginSweep().has_value());
+}
+
+TEST_F(LeaseCoreTest, ADoubtLastsUntilASweepSucceedsOnTheOpenLease) {
+  core_.Doubt();
+  ASSERT_TRUE(core_.BeginSweep().has_value());
+  core_.EndSweep(/*swept=*/false);
+  ASSERT_TRUE(core_.BeginRecovery(absl::UnavailableError("socket closed")));
+  EXPECT_FALSE(core_.BeginSweep().has_value());
+  core_.Opened({.lease_id = "second"}, true);
+  EXPECT_TRUE(core_.BeginSweep().has_value());
+}
+
 TEST_F(LeaseCoreTest, AStopTokenEndsTheWaitForAnOpenLease) {
   ASSERT_TRUE(core_.BeginRecovery(absl::UnavailableError("socket closed")));
   std::stop_source stop;

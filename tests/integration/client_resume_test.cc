@@ -101,6 +101,22 @@ void ExpectEntriesInOrder(const Lease& lease, const PageTable& table, int64_t up
   for (int32_t i = 0; i < 16; ++i) EXPECT_EQ(slots->slots.row<int32_t>(0)[i], 2 * updates - 1 - i);
 }
 
+// A release that the server could not be told of is made good once the lease is open again, so that
+// the server may hold the memory a little longer than the client.
+void ExpectNothingUsedSoon(const Client& client) {
+  absl::StatusOr<std::vector<LeaseDescription>> leases;
+  for (int waits = 0; waits < 1000; ++waits) {
+    leases = client.ListLeases();
+    ASSERT_OK(leases);
+    ASSERT_EQ(leases->size(), 1u);
+    const LeaseDescription& lease = leases->front();
+    if (lease.used_bytes == 0 && lease.buffers == 0 && lease.page_tables == 0) return;
+    usleep(10'000);
+  }
+  FAIL() << leases->front().used_bytes << " bytes are still used, by " << leases->front().buffers
+         << " buffers and " << leases->front().page_tables << " page tables";
+}
+
 TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
   const Client client = Connect();
   std::optional<Lease> lease = *client.OpenLease({.resume_grace = absl::Seconds(60)});
@@ -132,11 +148,45 @@ TEST_P(ClientResumeTest, UpdatesAreAppliedOnceAndNothingLeaksThroughManyCuts) {
   ASSERT_GE(updates, 2 * kCuts);
   ExpectEntriesInOrder(*lease, *table, updates);
   ASSERT_OK(table->Release());
+  ExpectNothingUsedSoon(client);
+}
+
+TEST_P(ClientResumeTest, WhatIsReleasedWhileTheConnectionIsCutIsGivenBack) {
+  const Client client = Connect();
+  const std::optional<Lease> lease = *client.OpenLease({.resume_grace = absl::Seconds(60)});
+  for (int cut = 0; cut < 10; ++cut) {
+    auto table = lease->CreatePageTable({.rows = 1, .columns = 4096, .page_size = 2});
+    ASSERT_OK(table);
+    {
+      const auto buffer = lease->AllocateBuffer(1 << 20);
+      ASSERT_OK(buffer);
+      proxy_.CutAll();
+    }
+    ASSERT_OK(table->Release());
+    ExpectNothingUsedSoon(client);
+  }
+}
+
+TEST_P(ClientResumeTest, WhatACallMadeThatTimedOutIsGivenBackWhileTheLeaseLives) {
+  const Client client = Connect();
+  const std::optional<Lease> lease = *client.OpenLease();
+  const CallOptions hasty = {.timeout = absl::Milliseconds(300)};
+  // Made, but the reply comes too late.
+  proxy_.SetPassing(/*to_server=*/true, /*to_client=*/false);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(lease->AllocateBuffer(1 << 20, hasty).status()));
+  proxy_.SetPassing(true, true);
+  auto table = lease->CreatePageTable({.rows = 1, .columns = 4096, .page_size = 2});
+  ASSERT_OK(table);
   const auto leases = client.ListLeases();
   ASSERT_OK(leases);
-  ASSERT_EQ(leases->size(), 1u);
-  EXPECT_EQ(leases->front().used_bytes, 0);
   EXPECT_EQ(leases->front().buffers, 0);
+  // Told too late, if at all.
+  proxy_.SetPassing(/*to_server=*/false, /*to_client=*/true);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(table->Release(hasty)));
+  proxy_.SetPassing(true, true);
+  EXPECT_OK(lease->AllocateBuffer(4096));
+  ExpectNothingUsedSoon(client);
+  EXPECT_EQ(client.ListLeases()->front().number, leases->front().number);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, ClientResumeTest, ::testing::Bool(),

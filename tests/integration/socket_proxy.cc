@@ -44,6 +44,12 @@ void SocketProxy::CutAll() {
   while (cuts_ == before) usleep(1000);
 }
 
+void SocketProxy::SetPassing(bool to_server, bool to_client) {
+  to_server_ = to_server;
+  to_client_ = to_client;
+  if (write(wake_[1], "w", 1) != 1) abort();
+}
+
 void SocketProxy::Accept() {
   const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -80,8 +86,9 @@ void SocketProxy::Run() {
     std::vector<pollfd> waits = {{.fd = wake_[0], .events = POLLIN},
                                  {.fd = listener_, .events = POLLIN}};
     for (const auto& [client, server] : pairs_) {
-      waits.push_back({.fd = client, .events = POLLIN});
-      waits.push_back({.fd = server, .events = POLLIN});
+      // A negative descriptor is not looked at.
+      waits.push_back({.fd = to_server_ ? client : -1, .events = POLLIN});
+      waits.push_back({.fd = to_client_ ? server : -1, .events = POLLIN});
     }
     if (poll(waits.data(), waits.size(), -1) < 0) continue;
     std::vector<std::pair<int, int>> open;
@@ -101,6 +108,7 @@ void SocketProxy::Run() {
     if (waits[0].revents == 0) continue;
     char command = 0;
     const bool ending = read(wake_[0], &command, 1) != 1;
+    if (!ending && command == 'w') continue;
     close_all();
     ++cuts_;
     if (ending) return;

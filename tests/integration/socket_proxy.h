@@ -23,6 +23,9 @@ class SocketProxy {
   // Cuts what is connected now; new connections are taken. Returns when it is done.
   void CutAll();
 
+  // Whether bytes are passed on; while they are not, both sides find the other silent.
+  void SetPassing(bool to_server, bool to_client);
+
  private:
   void Run();
   void Accept();
@@ -31,9 +34,11 @@ class SocketProxy {
 
   const std::string server_path_;
   int listener_ = -1;
-  int wake_[2] = {-1, -1};                  // 'c': cut; closed: end
+  int wake_[2] = {-1, -1};                  // 'c': cut; 'w': look again; closed: end
   std::vector<std::pair<int, int>> pairs_;  // of the thread
   std::atomic<int> cuts_{0};
+  std::atomic<bool> to_server_{true};
+  std::atomic<bool> to_client_{true};
   std::thread thread_;
 };
 

@@ -162,7 +162,12 @@ class DescribedBackend final : public Backend {
   void Launch(std::unique_ptr<WorkBatch> batch, Done done) override {
     std::move(done)(std::move(batch));
   }
+  // Counts, and returns once nobody holds it.
   absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateBuffer(int64_t) override {
+    absl::MutexLock lock(&mu_);
+    ++allocations_;
+    const auto released = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return !holds_allocations_; };
+    mu_.Await(absl::Condition(&released));
     return absl::UnimplementedError("not in this fake");
   }
   absl::Status CopyToDevice(std::byte*, const std::byte*, int64_t) override {
@@ -195,8 +200,25 @@ class DescribedBackend final : public Backend {
   absl::Status Healthy() override { return absl::OkStatus(); }
   void Drain() override {}
 
+  void HoldAllocations(bool hold) {
+    absl::MutexLock lock(&mu_);
+    holds_allocations_ = hold;
+  }
+  void AwaitAllocations(int count) {
+    const auto reached = [this, count]()
+                             ABSL_SHARED_LOCKS_REQUIRED(mu_) { return allocations_ >= count; };
+    absl::MutexLock lock(&mu_, absl::Condition(&reached));
+  }
+  int allocations() const {
+    absl::MutexLock lock(&mu_);
+    return allocations_;
+  }
+
  private:
   BackendInfo info_;
+  mutable absl::Mutex mu_;
+  bool holds_allocations_ ABSL_GUARDED_BY(mu_) = false;
+  int allocations_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace winnow::server

@@ -97,7 +97,8 @@ class LeaseConnection {
   virtual PlanTopKResult PlanSummary(const ResourceRef& plan) const = 0;
 
   // Of any kind. Ok also when the server cannot be told now: it is told, or gone, when the lease
-  // is open again.
+  // is open again. Where it did not answer in time, it is told with the next call that makes,
+  // changes or releases something.
   virtual absl::Status Release(const ResourceRef& resource, const CallOptions& options) = 0;
 };
 
