@@ -12,6 +12,7 @@
 #include "kernels/cuda/launch/publish_select_launch.h"
 #include "kernels/cuda/launch/topk_launch.h"
 #include "kernels/cuda/runtime/device_scope.h"
+#include "winnow/kernels/count_text.h"
 #include "winnow/kernels/error.h"
 #include "winnow/kernels/status_macros.h"
 
@@ -129,13 +130,13 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
   }
   WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(found, "looking for devices")));
   if (ordinal < 0 || ordinal >= count) {
-    return MakeError(
-        absl::StatusCode::kUnavailable,
-        absl::StrCat("cuda device ", ordinal, " does not exist; ", count, " devices answer"),
-        {.reason = ErrorReason::kDeviceUnavailable,
-         .field = "ordinal",
-         .value = absl::StrCat(ordinal),
-         .limit = absl::StrCat("0 to ", count - 1)});
+    return MakeError(absl::StatusCode::kUnavailable,
+                     absl::StrCat("cuda device ", ordinal, " does not exist; ",
+                                  CountText(count, "device"), count == 1 ? " answers" : " answer"),
+                     {.reason = ErrorReason::kDeviceUnavailable,
+                      .field = "ordinal",
+                      .value = absl::StrCat(ordinal),
+                      .limit = absl::StrCat("0 to ", count - 1)});
   }
   const DeviceScope scope(ordinal);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(scope.error(), "making the device current")));

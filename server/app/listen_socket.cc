@@ -46,7 +46,20 @@ std::string WhyNotBound(int error) {
   }
 }
 
-absl::StatusOr<gid_t> GroupOf(const std::string& name) {
+absl::Status SetAccess(const std::string& path, const ListenSocketOptions& options) {
+  if (chmod(path.c_str(), options.mode) != 0) return CannotListen(options, strerror(errno));
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<gid_t> group, FindSocketGroup(options.group));
+  if (!group.has_value()) return absl::OkStatus();
+  if (chown(path.c_str(), static_cast<uid_t>(-1), *group) == 0) return absl::OkStatus();
+  return CannotListen(options,
+                      absl::StrCat("cannot give the socket to --socket-group=", options.group, ": ",
+                                   strerror(errno), "; choose a group that this user is in"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<gid_t>> FindSocketGroup(const std::string& name) {
+  if (name.empty()) return std::nullopt;
   constexpr auto kNoGroup = static_cast<gid_t>(-1);  // leaves the group as it is
   gid_t number = 0;
   if (ParsePlainNumber(name, number) && number != kNoGroup) return number;
@@ -58,18 +71,6 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
                    "\"; there is no such group, give one of 'getent group' or its number"),
       {.reason = ErrorReason::kValueOutOfRange, .field = "--socket-group", .value = name});
 }
-
-absl::Status SetAccess(const std::string& path, const ListenSocketOptions& options) {
-  if (chmod(path.c_str(), options.mode) != 0) return CannotListen(options, strerror(errno));
-  if (options.group.empty()) return absl::OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const gid_t gid, GroupOf(options.group));
-  if (chown(path.c_str(), static_cast<uid_t>(-1), gid) == 0) return absl::OkStatus();
-  return CannotListen(options,
-                      absl::StrCat("cannot give the socket to --socket-group=", options.group, ": ",
-                                   strerror(errno), "; choose a group that this user is in"));
-}
-
-}  // namespace
 
 absl::StatusOr<ListenSocket> ListenSocket::OpenUnix(const std::string& path,
                                                     const ListenSocketOptions& options) {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,10 @@ struct ListenSocketOptions {
   std::string group;    // of a Unix socket, name or number; empty: the process's
   std::string flag = "--listen";  // what named the address, for messages
 };
+
+// The number of a group that is named or numbered; absent for an empty name. InvalidArgument
+// (--socket-group) when there is none.
+absl::StatusOr<std::optional<gid_t>> FindSocketGroup(const std::string& name);
 
 // Move only. Closed when it is destroyed, and the file of a Unix one removed.
 class ListenSocket {

@@ -87,7 +87,7 @@ class ServerImpl final : public Server {
     WINNOW_ASSIGN_OR_RETURN(devices_, DeviceSet::Open(config, open_backend, environment_.clock));
     options.transport_memory_bytes = TransportBytes(config, devices_->served().size());
     FillEnvironment(config, std::move(on_drain_request));
-    WINNOW_RETURN_IF_ERROR(ListenForDescriptors());
+    WINNOW_RETURN_IF_ERROR(ListenForDescriptors(config));
     WINNOW_ASSIGN_OR_RETURN(rpc_, RpcServer::Start(options, environment_));
     environment_.listeners = gate_->addresses();
     ServePages();
@@ -238,12 +238,15 @@ class ServerImpl final : public Server {
 
   // One beside the first Unix socket; engines on the same host reach it by path, whatever listener
   // they use.
-  absl::Status ListenForDescriptors() {
+  absl::Status ListenForDescriptors(const ServerConfig& config) {
+    WINNOW_ASSIGN_OR_RETURN(const std::optional<gid_t> group, FindSocketGroup(config.socket_group));
     for (const auto& claim : claims_) {
       WINNOW_ASSIGN_OR_RETURN(
           auto socket,
-          DescriptorSocket::Listen({.path = absl::StrCat(claim->path(), ".fd")}, &descriptors_,
-                                   [this](absl::string_view lease_id, uid_t uid) {
+          DescriptorSocket::Listen({.path = absl::StrCat(claim->path(), ".fd"),
+                                    .mode = config.socket_mode,
+                                    .group = group},
+                                   &descriptors_, [this](absl::string_view lease_id, uid_t uid) {
                                      WINNOW_RETURN_IF_ERROR(CheckUser(uid));
                                      return ledger_->Resources(lease_id).status();
                                    }));

@@ -177,20 +177,19 @@ bool SchedulerImpl::Cancel(TaskId id) {
 }
 
 void SchedulerImpl::EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle) {
-  absl::MutexLock lock(&mu_);
-  for (const TaskClass task_class : {TaskClass::kInteractive, TaskClass::kBulk}) {
-    const auto entries = QueueOf(task_class).RemoveFlow(flow_id);
-    stats_.cancelled += static_cast<int64_t>(entries.size());
-    DropAll(entries, CancelledError());
+  {
+    absl::MutexLock lock(&mu_);
+    for (const TaskClass task_class : {TaskClass::kInteractive, TaskClass::kBulk}) {
+      const auto entries = QueueOf(task_class).RemoveFlow(flow_id);
+      stats_.cancelled += static_cast<int64_t>(entries.size());
+      DropAll(entries, CancelledError());
+    }
+    EndWaits(flow_id, WaitEnd::kLeaseEnded);
+    const auto flow = flows_.find(flow_id);
+    if (flow != flows_.end()) return flow->second.idle.push_back(std::move(idle));
   }
-  EndWaits(flow_id, WaitEnd::kLeaseEnded);
-  const auto flow = flows_.find(flow_id);
-  if (flow != flows_.end()) {
-    flow->second.idle.push_back(std::move(idle));
-  } else {
-    idle_.push_back(std::move(idle));
-    WakeReaper();
-  }
+  // Whoever asked for the end finds everything gone when he is answered.
+  std::move(idle)();
 }
 
 SchedulerStats SchedulerImpl::stats() const {

@@ -78,8 +78,9 @@ class Scheduler {
   virtual bool Cancel(TaskId id) = 0;
 
   // Cancels every queued task of a flow and calls `idle` once, when its running tasks are done too
-  // and their `done` has returned; never from inside. Running tasks that wait for a word wait no
-  // longer: Unavailable (LEASE_ENDED). No task of the flow may be submitted after.
+  // and their `done` has returned: from inside when the flow has no task, else later. Running tasks
+  // that wait for a word wait no longer: Unavailable (LEASE_ENDED). No task of the flow may be
+  // submitted after.
   virtual void EndFlow(int64_t flow_id, absl::AnyInvocable<void() &&> idle) = 0;
 
   virtual SchedulerStats stats() const = 0;

@@ -3,8 +3,8 @@
 // Who runs what: Submit and the backend's completion thread choose the next launches under the
 // mutex and start them after it; the completion thread calls `done` of what it finished. One thread
 // of the scheduler, the reaper, calls `done` of tasks that end without a launch (expired,
-// cancelled, drained) and `idle` of ended flows, so that no caller is called back from inside its
-// own call.
+// cancelled, drained) and `idle` of flows whose last task is over, so that no caller is called back
+// from inside its own call. `idle` of a flow without tasks is called by whoever ended it.
 
 #ifndef WINNOW_SERVER_BATCHING_SCHEDULER_IMPL_H_
 #define WINNOW_SERVER_BATCHING_SCHEDULER_IMPL_H_

@@ -142,6 +142,10 @@ absl::StatusOr<std::unique_ptr<DescriptorSocket>> DescriptorSocket::Listen(Optio
     return status;
   };
   if (chmod(options.path.c_str(), options.mode) != 0) return refuse("chmod");
+  if (options.group.has_value() &&
+      chown(options.path.c_str(), static_cast<uid_t>(-1), *options.group) != 0) {
+    return refuse("give it to --socket-group");
+  }
   if (listen(listener.get(), 16) != 0) return refuse("listen");
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) != 0) return refuse("pipe");

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,7 +34,8 @@ class DescriptorSocket {
   struct Options {
     std::string path;
     mode_t mode = 0660;
-    int max_connections = 64;  // one more ends the oldest
+    std::optional<gid_t> group;  // absent: the process's
+    int max_connections = 64;    // one more ends the oldest
   };
   // Whether the peer with these credentials may use the lease. Called on the socket's thread.
   using LeaseCheck = std::function<absl::Status(absl::string_view lease_id, uid_t peer)>;

@@ -43,7 +43,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> RequestResources::FindBuffer(absl::strin
   WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer,
                           FindAs<Buffer>(ledger_, lease_id_, field, id, ResourceKind::kBuffer));
   if (const absl::Status intact = buffer->Intact(); !intact.ok()) return NamedBy(field, intact);
-  buffers_.push_back(buffer);
+  buffers_.push_back({buffer, id.id()});
   return buffer;
 }
 
@@ -82,7 +82,15 @@ void RequestResources::LetGo() {
 }
 
 absl::Status RequestResources::Intact() const {
-  for (const auto& buffer : buffers_) WINNOW_RETURN_IF_ERROR(buffer->Intact());
+  for (const UsedBuffer& used : buffers_) {
+    const absl::Status intact = used.buffer->Intact();
+    if (intact.ok()) continue;
+    ErrorInfo info = GetErrorInfo(intact).value_or(ErrorInfo());
+    info.field.clear();
+    info.value = absl::StrCat(used.id);
+    return MakeError(intact.code(), absl::StrCat("buffer ", used.id, ": ", intact.message()),
+                     std::move(info));
+  }
   return absl::OkStatus();
 }
 

@@ -53,7 +53,8 @@ class RequestResources {
   // Keeps `owner` until the request is done.
   void Hold(std::shared_ptr<const void> owner) { held_.push_back(std::move(owner)); }
 
-  // After the work: FailedPrecondition when shared memory that it used went away meanwhile.
+  // After the work: FailedPrecondition when shared memory that it used went away meanwhile. Says
+  // which buffer by its id: the request may name it in several fields.
   absl::Status Intact() const;
 
   int64_t flow_id() const { return use_.number; }
@@ -69,7 +70,11 @@ class RequestResources {
   const std::string lease_id_;
   LeaseUse use_;
   std::vector<std::shared_ptr<const void>> held_;
-  std::vector<std::shared_ptr<Buffer>> buffers_;
+  struct UsedBuffer {
+    std::shared_ptr<Buffer> buffer;
+    int64_t id = 0;
+  };
+  std::vector<UsedBuffer> buffers_;
   std::vector<Buffer*> claimed_;  // of buffers_
 };
 

@@ -41,6 +41,9 @@ def main():
         command = support.topk_files(server.folder)
         refused = [word.replace('/lengths.npy', '/too_long.npy') for word in command]
 
+        run(support.CLI, *command, f'--target={server.target}')
+        run(support.CLI, *refused, f'--target={server.target}')
+
         def work():
             while not stop.is_set():
                 run(support.CLI, *command, f'--target={server.target}')

@@ -75,6 +75,9 @@ TEST(AccessTest, TheUnixSocketHasTheModeAndGroupThatWereChosen) {
   ASSERT_TRUE(open.running()) << open.log();
   EXPECT_EQ(ModeOf(open.socket_path()), 0666);
   EXPECT_EQ(GroupOf(open.socket_path()), group);
+  // Who may call may hand over memory.
+  EXPECT_EQ(ModeOf(open.socket_path() + ".fd"), 0666);
+  EXPECT_EQ(GroupOf(open.socket_path() + ".fd"), group);
   ServerProcess wrong({.flags = {"--socket-group=no-such-group"}});
   EXPECT_EQ(wrong.AwaitExit(), 1);
   EXPECT_THAT(wrong.log(),

@@ -38,16 +38,18 @@ SocketProxy::~SocketProxy() {
   close(listener_);
 }
 
-void SocketProxy::CutAll() {
-  const int before = cuts_;
-  if (write(wake_[1], "c", 1) != 1) abort();
-  while (cuts_ == before) usleep(1000);
+void SocketProxy::Command(char command) {
+  const int before = commands_done_;
+  if (write(wake_[1], &command, 1) != 1) abort();
+  while (commands_done_ == before) usleep(1000);
 }
+
+void SocketProxy::CutAll() { Command('c'); }
 
 void SocketProxy::SetPassing(bool to_server, bool to_client) {
   to_server_ = to_server;
   to_client_ = to_client;
-  if (write(wake_[1], "w", 1) != 1) abort();
+  Command('w');
 }
 
 void SocketProxy::Accept() {
@@ -108,9 +110,8 @@ void SocketProxy::Run() {
     if (waits[0].revents == 0) continue;
     char command = 0;
     const bool ending = read(wake_[0], &command, 1) != 1;
-    if (!ending && command == 'w') continue;
-    close_all();
-    ++cuts_;
+    if (ending || command == 'c') close_all();
+    ++commands_done_;
     if (ending) return;
   }
 }

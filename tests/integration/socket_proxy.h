@@ -23,12 +23,15 @@ class SocketProxy {
   // Cuts what is connected now; new connections are taken. Returns when it is done.
   void CutAll();
 
-  // Whether bytes are passed on; while they are not, both sides find the other silent.
+  // Whether bytes are passed on; while they are not, both sides find the other silent. In force when
+  // it returns.
   void SetPassing(bool to_server, bool to_client);
 
  private:
   void Run();
   void Accept();
+  // Has the thread do it, and returns when it is done.
+  void Command(char command);
   // False when the pair is over.
   static bool Pump(int from, int to);
 
@@ -36,7 +39,7 @@ class SocketProxy {
   int listener_ = -1;
   int wake_[2] = {-1, -1};                  // 'c': cut; 'w': look again; closed: end
   std::vector<std::pair<int, int>> pairs_;  // of the thread
-  std::atomic<int> cuts_{0};
+  std::atomic<int> commands_done_{0};
   std::atomic<bool> to_server_{true};
   std::atomic<bool> to_client_{true};
   std::thread thread_;

@@ -19,7 +19,7 @@ namespace winnow::server {
 // An ExecuteStream, open.
 struct OpenStream {
   OpenStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& lease_id) {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(120));
     context.set_wait_for_ready(true);
     stream = v1::IndexerService::NewStub(channel)->ExecuteStream(&context);
     v1::ExecuteStreamRequest open;

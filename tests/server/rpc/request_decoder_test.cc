@@ -13,6 +13,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "server/resources/buffer.h"
 #include "server/resources/lease_ledger.h"
 #include "server/resources/shared_memory.h"
@@ -170,13 +171,12 @@ TEST(RequestDecoderTest, AnOrderingTimeoutJustPastTheLongestIsNamedInFull) {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("10.5s"));
 }
 
-// A lease with a buffer of shared memory that its owner has truncated since.
+// A lease with a buffer of shared memory that its owner truncates.
 class TruncatedBufferTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const UniqueFd fd(memfd_create("words", MFD_CLOEXEC));
-    ASSERT_EQ(ftruncate(fd.get(), kBytes), 0);
-    auto memory = SharedMemory::Map(fd, {.size_bytes = kBytes, .watch_size = true});
+    ASSERT_EQ(ftruncate(fd_.get(), kBytes), 0);
+    auto memory = SharedMemory::Map(fd_, {.size_bytes = kBytes, .watch_size = true});
     ASSERT_OK(memory);
     auto holds = ledger_.Reserve(lease_.lease_id, kBytes);
     ASSERT_OK(holds);
@@ -189,10 +189,11 @@ class TruncatedBufferTest : public ::testing::Test {
     ASSERT_OK(resources);
     resources_ = *std::move(resources);
     limits_.ordering = true;
-    ASSERT_EQ(ftruncate(fd.get(), 0), 0);
   }
+  void Truncate() const { ASSERT_EQ(ftruncate(fd_.get(), 0), 0); }
 
   static constexpr int64_t kBytes = 4096;
+  const UniqueFd fd_{memfd_create("words", MFD_CLOEXEC)};
   FakeClock clock_;
   LeaseLedger ledger_{{.devices = {{.max_bytes = kBytes}}},
                       &clock_,
@@ -204,6 +205,7 @@ class TruncatedBufferTest : public ::testing::Test {
 };
 
 TEST_F(TruncatedBufferTest, TheWordOfAnOrderingIsNamed) {
+  Truncate();
   v1::Ordering waits, sets;
   *waits.mutable_wait_for()->mutable_word()->mutable_buffer() = id_;
   *sets.mutable_then_set()->mutable_word()->mutable_buffer() = id_;
@@ -218,10 +220,23 @@ TEST_F(TruncatedBufferTest, TheWordOfAnOrderingIsNamed) {
 }
 
 TEST_F(TruncatedBufferTest, TheInputThatIsInItIsNamed) {
+  Truncate();
   v1::TopKRequest request = testing::GoodTopK();
   *request.mutable_step()->mutable_scores()->mutable_buffer()->mutable_buffer() = id_;
   EXPECT_THAT(DecodeTopK(request, limits_, resources_.get()),
               FailsWith(ErrorReason::kRangeOutOfBounds, "step.scores.buffer.buffer"));
+}
+
+TEST_F(TruncatedBufferTest, ARequestThatItWasTakenFromWhileItRanNamesTheBuffer) {
+  ASSERT_OK(resources_->FindBuffer("step.scores.buffer.buffer", id_));
+  EXPECT_OK(resources_->Intact());
+  Truncate();
+  const absl::Status status = resources_->Intact();
+  EXPECT_THAT(status, FailsWith(ErrorReason::kRangeOutOfBounds, ""));
+  EXPECT_EQ(GetErrorInfo(status)->value, absl::StrCat(id_.id()));
+  EXPECT_EQ(status.message(),
+            absl::StrCat("buffer ", id_.id(),
+                         ": imported shared memory was truncated by its owner; import it again"));
 }
 
 }  // namespace

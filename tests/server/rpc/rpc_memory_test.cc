@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +16,21 @@
 
 namespace winnow::server {
 namespace {
+
+// A call asks it for the time when it arrives.
+class AskedClock final : public Clock {
+ public:
+  absl::Time Now() const override {
+    ++asked;
+    return clock.Now();
+  }
+  void WaitUntil(absl::Mutex& mutex, absl::CondVar& changed, absl::Time deadline) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    clock.WaitUntil(mutex, changed, deadline);
+  }
+  FakeClock clock;
+  mutable std::atomic<int> asked{0};
+};
 
 class RpcMemoryTest : public RpcServerTest {
  protected:
@@ -38,7 +54,7 @@ class RpcMemoryTest : public RpcServerTest {
     return memory_->AllocateBuffer(context.get(), request, &response);
   }
 
-  FakeClock clock_;
+  AskedClock clock_;
   LeaseLedger ledger_{
       LeaseLedgerOptions(), &clock_,
       [](const LeaseEnding&, absl::AnyInvocable<void() &&> finished) { std::move(finished)(); }};
@@ -51,8 +67,13 @@ TEST_F(RpcMemoryTest, WhatNobodyWaitsForIsNotMade) {
   std::thread slow([this] { Allocate(absl::Seconds(30)); });
   backend_.AwaitAllocations(1);
   // Waits behind the slow one until its time is over.
-  EXPECT_EQ(Allocate(absl::Milliseconds(100)).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  clock_.Advance(absl::Seconds(1));
+  const int asked = clock_.asked;
+  std::thread late([this] {
+    EXPECT_EQ(Allocate(absl::Seconds(1)).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  });
+  while (clock_.asked == asked) std::this_thread::yield();
+  clock_.clock.Advance(absl::Seconds(2));
+  late.join();
   backend_.HoldAllocations(false);
   slow.join();
   EXPECT_EQ(Allocate(absl::Seconds(30)).error_code(), grpc::StatusCode::UNIMPLEMENTED);
