@@ -80,7 +80,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ClientOptions& options) {
   // A server that comes back is found within RetryPolicy's backoffs rather than gRPC's, which grow
   // from one second to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  // What one attempt to connect may take at most, TLS included; one that fails sooner is repeated
+  // sooner.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Traffic to a sidecar never belongs to the web proxy of the environment.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -17,9 +18,6 @@
 
 namespace winnow::client {
 namespace {
-
-// The stream of a lease ends with the connection of its calls, give or take a thread switch.
-constexpr absl::Duration kNoticePatience = absl::Milliseconds(250);
 
 // Of the end of a lease, which a destructor waits for.
 constexpr absl::Duration kEndPatience = absl::Seconds(2);
@@ -76,7 +74,7 @@ absl::Status LeaseConnectionImpl::Mutate(const CallOptions& options, AfterLoss a
       continue;
     }
     if (status.ok() || !IsUnreachable(status)) return status;
-    const bool lost = core_->AwaitLoss(pass, kNoticePatience);
+    const bool lost = core_->AwaitLoss(pass, std::min(kNoticePatience, deadline - clock.Now()));
     if (after_loss == AfterLoss::kRepeatAlways && clock.Now() < deadline) continue;
     if (!lost) return status;
     if (after_loss == AfterLoss::kRepeat) continue;

@@ -9,8 +9,6 @@ namespace {
 
 // Between looks at a lease that recovers: far below the time that a server takes to start.
 constexpr absl::Duration kLook = absl::Milliseconds(10);
-// The stream of a lease ends with the connection of its calls, give or take a thread switch.
-constexpr absl::Duration kNoticePatience = absl::Milliseconds(250);
 
 }  // namespace
 

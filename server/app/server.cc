@@ -36,7 +36,7 @@ namespace {
 constexpr absl::Duration kReplyPatience = absl::Seconds(2);
 
 // Nor must one that goes on calling and hears that the server is draining.
-constexpr absl::Duration kReplyTimeout = absl::Seconds(5);
+constexpr absl::Duration kReplyTimeout = absl::Seconds(8);
 
 int32_t QueueCount(int32_t asked) {
   if (asked > 0) return asked;

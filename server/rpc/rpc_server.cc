@@ -114,8 +114,10 @@ class RpcServerImpl final : public RpcServer {
     absl::Duration quiet;
     absl::Duration stalled;
     // A look now and then is as good here as a signal, which every call would have to pay for.
-    // Looks are counted, not the time between them, in which the queues may not have run either.
-    for (absl::Duration waited; waited < limit && stalled < patience; waited += kLookPeriod) {
+    // Looks are counted, not the time between them, in which the queues may not have run either;
+    // but whoever ends the server counts the time.
+    const absl::Time end = absl::Now() + limit;
+    while (absl::Now() < end && stalled < patience) {
       absl::SleepFor(kLookPeriod);
       const int64_t answered = Answered();
       const bool moved = answered != seen;

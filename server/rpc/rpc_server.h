@@ -68,8 +68,8 @@ class RpcServer {
   virtual void SetServing(bool serving) = 0;
 
   // Waits until no call has arrived for a while (above) and the reply to each that did has left;
-  // or until none has left for `patience`; or for `limit`. Times are those of a process that runs:
-  // one that is stopped or waits for a processor needs longer. A call that has arrived but that
+  // or until none has left for `patience`; or for `limit`. All but the limit are times of a process
+  // that runs: one that waits for a processor needs longer. A call that has arrived but that
   // gRPC has not handed over when Stop begins ends CANCELLED, without a word why; after this there
   // is none unless a peer never pauses.
   virtual void AwaitQuiet(absl::Duration patience, absl::Duration limit) = 0;

@@ -23,8 +23,8 @@ class SocketProxy {
   // Cuts what is connected now; new connections are taken. Returns when it is done.
   void CutAll();
 
-  // Whether bytes are passed on; while they are not, both sides find the other silent. In force when
-  // it returns.
+  // Whether bytes are passed on; while they are not, both sides find the other silent. In force
+  // when it returns.
   void SetPassing(bool to_server, bool to_client);
 
  private:
