@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "client/src/status_decoding.h"
 
 namespace winnow::client {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/src/call_settings.h"
 #include "client/src/lease_sweep.h"
 #include "winnow/client/error.h"

@@ -1,6 +1,8 @@
 #include "server/rpc/reflection.h"
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"

@@ -1,6 +1,7 @@
 // The two standard chains: PublishCandidates is one fused step, ConsumeCandidates a TopK whose
 // pages are blocks.
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "server/rpc/request_decoder.h"
 #include "server/rpc/request_scope.h"

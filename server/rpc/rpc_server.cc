@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "grpc/grpc.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/resource_quota.h"

@@ -3,6 +3,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 

@@ -1,5 +1,7 @@
 // Operations that feed each other on one stream, without a look from the host in between.
 
+#include <algorithm>
+
 #include "tests/contract/contract_test.h"
 #include "tests/contract/report_check.h"
 #include "tests/testing/score_generators.h"

@@ -1,5 +1,6 @@
 #include "tests/contract/contract_test.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>

@@ -5,6 +5,7 @@
 #ifndef WINNOW_TESTS_CONTRACT_MEMORY_IMAGE_H_
 #define WINNOW_TESTS_CONTRACT_MEMORY_IMAGE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 // Plans: what they say, that host and device agree, and that a stale one never gives a selection.
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/contract/contract_test.h"

@@ -1,5 +1,7 @@
 // The publish chain as one operation.
 
+#include <algorithm>
+
 #include "tests/contract/contract_test.h"
 #include "tests/testing/score_generators.h"
 

@@ -1,5 +1,6 @@
 // Requests of several callers in one launch, drawn at random.
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/contract/contract_test.h"

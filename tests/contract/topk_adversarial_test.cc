@@ -1,5 +1,6 @@
 // Rows that defeat a selection which guesses: ties by the thousand, narrow bands, special values.
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/contract/contract_test.h"

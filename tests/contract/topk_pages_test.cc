@@ -1,5 +1,7 @@
 // Positions mapped to slots through page tables.
 
+#include <algorithm>
+
 #include "tests/contract/contract_test.h"
 #include "tests/testing/score_generators.h"
 

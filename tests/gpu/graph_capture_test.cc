@@ -2,6 +2,7 @@
 // lengths and other page tables: nothing about the data is in the graph, and nothing allocates or
 // synchronises inside an operation.
 
+#include <algorithm>
 #include <vector>
 
 #include "tests/contract/block_check.h"

@@ -1,6 +1,7 @@
 // Two streams at once, a thousand launches each, no wait in between: every launch has its own
 // memory and must leave in it, bit for bit, what the reference leaves.
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>

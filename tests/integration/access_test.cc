@@ -11,8 +11,11 @@
 
 #include <cstring>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "tests/integration/certificates.h"
 #include "tests/integration/server_process.h"
 #include "tests/testing/requests.h"

@@ -4,6 +4,7 @@
 #ifndef WINNOW_TESTS_INTEGRATION_MALFORMED_REQUESTS_H_
 #define WINNOW_TESTS_INTEGRATION_MALFORMED_REQUESTS_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>

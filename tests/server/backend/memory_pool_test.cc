@@ -4,6 +4,7 @@
 
 #include <map>
 #include <thread>
+#include <vector>
 
 #include "tests/testing/random.h"
 #include "tests/testing/status_matchers.h"

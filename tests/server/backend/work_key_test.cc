@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "server/backend/work_shape.h"
 #include "tests/testing/work_items.h"
 

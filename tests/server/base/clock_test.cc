@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
+#include "absl/time/clock.h"
 #include "tests/testing/fake_clock.h"
 
 namespace winnow::server {

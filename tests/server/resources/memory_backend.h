@@ -4,6 +4,7 @@
 #define WINNOW_TESTS_SERVER_RESOURCES_MEMORY_BACKEND_H_
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "google/protobuf/descriptor.pb.h"
 
 namespace winnow::server {

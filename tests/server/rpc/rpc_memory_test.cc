@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "server/resources/lease_ledger.h"
 #include "tests/server/rpc/rpc_server_fixture.h"
 #include "tests/testing/fake_clock.h"

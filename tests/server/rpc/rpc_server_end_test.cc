@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "absl/time/clock.h"
 #include "tests/server/rpc/rpc_server_fixture.h"
 
 namespace winnow::server {
