@@ -13,6 +13,7 @@
 
 #include "absl/time/clock.h"
 #include "server/rpc/status_mapping.h"
+#include "tests/integration/flood.h"
 #include "tests/integration/server_process.h"
 #include "tests/integration/slow_work.h"
 #include "tests/integration/test_programs.h"
@@ -20,62 +21,6 @@
 
 namespace winnow::testing {
 namespace {
-
-// Many calls in flight from one thread.
-class Flood {
- public:
-  // Both outlive it.
-  Flood(v1::IndexerService::Stub& indexer, const SlowWork& work) : indexer_(indexer), work_(work) {}
-  ~Flood() { Finish(); }
-
-  void Send(std::chrono::milliseconds patience = std::chrono::seconds(60)) {
-    auto call = std::make_unique<One>();
-    call->context.set_deadline(std::chrono::system_clock::now() + patience);
-    call->reader = indexer_.AsyncExecute(&call->context, work_.request(), &queue_);
-    call->reader->Finish(&call->response, &call->status, call.get());
-    calls_.push_back(std::move(call));
-  }
-
-  void CancelAll() {
-    for (auto& call : calls_) call->context.TryCancel();
-  }
-
-  // Waits for all replies; how many came with each code.
-  std::map<grpc::StatusCode, int> Finish() {
-    void* tag = nullptr;
-    bool ok = false;
-    for (; finished_ < calls_.size(); ++finished_) queue_.Next(&tag, &ok);
-    std::map<grpc::StatusCode, int> codes;
-    for (const auto& call : calls_) ++codes[call->status.error_code()];
-    return codes;
-  }
-
-  // A status with the code; stops at the first.
-  grpc::Status FindStatus(grpc::StatusCode code) const {
-    for (const auto& call : calls_) {
-      if (call->status.error_code() == code) return call->status;
-    }
-    return grpc::Status::OK;
-  }
-
- private:
-  struct One {
-    grpc::ClientContext context;
-    v1::ExecuteResponse response;
-    grpc::Status status;
-    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ExecuteResponse>> reader;
-  };
-  v1::IndexerService::Stub& indexer_;
-  const SlowWork& work_;
-  grpc::CompletionQueue queue_;
-  std::vector<std::unique_ptr<One>> calls_;
-  size_t finished_ = 0;
-};
-
-int64_t CountOf(const std::map<grpc::StatusCode, int>& codes, grpc::StatusCode code) {
-  const auto found = codes.find(code);
-  return found == codes.end() ? 0 : found->second;
-}
 
 const std::vector<std::string> kSlow = {"--threads=1", "--launch-slots=1",
                                         "--max-batch-requests=1"};
@@ -122,8 +67,8 @@ TEST(OverloadTest, AFullQueueAnswersAtOnceAndServesTheRest) {
   EXPECT_GE(CountOf(codes, grpc::StatusCode::OK), 4);
   ASSERT_GE(CountOf(codes, grpc::StatusCode::RESOURCE_EXHAUSTED), 1);
   EXPECT_EQ(codes.size(), 2u);
-  const auto detail =
-      server::GetErrorDetail(flood.FindStatus(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  const auto refused = flood.FindStatuses(grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const auto detail = server::GetErrorDetail(refused.front());
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->reason(), v1::ERROR_REASON_QUEUE_FULL);
   EXPECT_GT(detail->retry_after_millis(), 0);
