@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -31,6 +34,31 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Files = CertificateAuthority::Files;
 
+// A TCP port that no other program is given while this lives, and at which nobody listens unless
+// told to: a server may, for its socket and this one both have SO_REUSEADDR.
+class ReservedPort {
+ public:
+  ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+    EXPECT_EQ(bind(socket_, any, length), 0);
+    EXPECT_EQ(getsockname(socket_, any, &length), 0);
+    target_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
+  }
+  ~ReservedPort() { close(socket_); }
+  ReservedPort(const ReservedPort&) = delete;
+  ReservedPort& operator=(const ReservedPort&) = delete;
+
+  const std::string& target() const { return target_; }
+
+ private:
+  const int socket_;
+  std::string target_;
+};
+
 class ClientTlsTest : public ::testing::Test {
  protected:
   ClientTlsTest()
@@ -39,12 +67,15 @@ class ClientTlsTest : public ::testing::Test {
         server_files_(ours_.Issue("server", "DNS:winnow.test,IP:127.0.0.1")),
         client_files_(ours_.Issue("client", "DNS:engine.test")) {}
 
-  std::unique_ptr<ServerProcess> Start(const Files& files, std::vector<std::string> more) const {
+  ServerProcess::Options TlsServer(const Files& files, std::vector<std::string> more) const {
     ServerProcess::Options options;
     options.flags = {"--tls-cert=" + files.certificate, "--tls-key=" + files.key,
                      "--tls-client-ca=" + ours_.certificate_path(), "--tls-reload=1s"};
     options.flags.insert(options.flags.end(), more.begin(), more.end());
-    auto server = std::make_unique<ServerProcess>(options);
+    return options;
+  }
+  std::unique_ptr<ServerProcess> Start(const Files& files, std::vector<std::string> more) const {
+    auto server = std::make_unique<ServerProcess>(TlsServer(files, std::move(more)));
     EXPECT_TRUE(server->running()) << server->log();
     return server;
   }
@@ -147,12 +178,8 @@ TEST_F(ClientTlsTest, SidesThatDisagreeAboutTlsAreTold) {
 }
 
 TEST_F(ClientTlsTest, WhereNobodyListensIsSaidSo) {
-  std::string target;
-  {
-    const ServerProcess server;
-    target = server.tcp_target();
-  }
-  EXPECT_THAT(client::DiagnoseConnection({.target = target, .tls = Tls()}),
+  const ReservedPort port;
+  EXPECT_THAT(client::DiagnoseConnection({.target = port.target(), .tls = Tls()}),
               Says("nobody listens there; start one"));
   EXPECT_THAT(client::DiagnoseConnection({.target = "no.such.host.invalid:1"}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is not known")));
@@ -215,8 +242,11 @@ TEST_F(ClientTlsTest, TheEnvironmentCountsForTheNetworkAndWhenNothingElseIsSaid)
 }
 
 TEST_F(ClientTlsTest, CertificatesAreReadAgainForTheNextConnection) {
-  auto server = Start(server_files_, {"--listen=unix:" + folder_.Path("other.sock")});
-  const std::string target = server->tcp_target();
+  const ReservedPort port;
+  const std::string target = port.target();
+  ServerProcess::Options options = TlsServer(server_files_, {"--listen=" + target});
+  options.tcp = false;
+  ServerProcess server(options);
   const auto client = client::Client::Create({.target = target, .tls = Tls()});
   ASSERT_OK(client);
   ASSERT_OK(client->GetServerInfo());
@@ -229,13 +259,9 @@ TEST_F(ClientTlsTest, CertificatesAreReadAgainForTheNextConnection) {
   ReplaceFile(next_server.certificate, server_files_.certificate);
   ReplaceFile(theirs_.certificate_path(), ours_.certificate_path());
   EXPECT_OK(client->GetServerInfo());
-  server->Signal(SIGTERM);
-  ASSERT_EQ(server->AwaitExit(), 0);
-  ServerProcess::Options again;
-  again.tcp = false;
-  again.flags = {"--tls-cert=" + server_files_.certificate, "--tls-key=" + server_files_.key,
-                 "--tls-client-ca=" + ours_.certificate_path(), "--listen=" + target};
-  const ServerProcess restarted(again);
+  server.Signal(SIGTERM);
+  ASSERT_EQ(server.AwaitExit(), 0);
+  const ServerProcess restarted(options);
   ASSERT_TRUE(restarted.log().find("tls=1.3") != std::string::npos) << restarted.log();
   // The client looks at its files every ten seconds.
   const absl::Time give_up = absl::Now() + absl::Seconds(40);

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   const auto channel =
       grpc::CreateCustomChannel(argv[1], grpc::InsecureChannelCredentials(), arguments);
   const auto indexer = winnow::v1::IndexerService::NewStub(channel);
-  const winnow::testing::SlowWork work(channel);
+  const winnow::testing::SlowWork work(channel, {}, winnow::testing::TimesForBusyMachine(4));
   grpc::CompletionQueue queue;
   struct Call {
     grpc::ClientContext context;

@@ -15,6 +15,7 @@
 
 #include "server/resources/shared_memory.h"
 #include "server/rpc/status_mapping.h"
+#include "tests/integration/held_queue.h"
 #include "tests/integration/lease_session.h"
 #include "tests/integration/one_lease_test.h"
 #include "tests/integration/server_process.h"
@@ -140,33 +141,37 @@ TEST_F(RacingMemoryTest, ATopKBesideUpdatesSeesOneVersionThatWasCurrentWhileItRa
   EXPECT_GT(progress.distinct, 10);
 }
 
-constexpr int32_t kManyRows = 256, kManyColumns = 32768;
+constexpr int32_t kManyRows = 256, kManyColumns = 512;
 
-// Takes some milliseconds and writes the first 8 KiB of the buffer.
-v1::TopKRequest SlowRequest(const LeaseSession& session, const v1::ResourceId& buffer) {
-  v1::TopKRequest slow;
-  slow.set_lease_id(session.id());
-  auto& step = *slow.mutable_step();
+// Bulk work that writes the first 8 KiB of the buffer.
+v1::TopKRequest BulkRequest(const v1::ResourceId& buffer) {
+  v1::TopKRequest bulk;
+  auto& step = *bulk.mutable_step();
   *step.mutable_scores() =
       BufferTensor(v1::DATA_TYPE_FLOAT32, kManyRows, kManyColumns, buffer, 65536);
   *step.mutable_lengths() = Int32Vector(std::vector<int32_t>(kManyRows, kManyColumns));
   step.set_k(8);
   *step.mutable_indices() = BufferTarget(buffer, 0);
-  return slow;
+  return bulk;
 }
 
-TEST_F(RacingMemoryTest, ARequestThatWritesWhereAnotherInFlightWritesIsRefused) {
-  v1::ResourceId buffer;
-  ASSERT_TRUE(session_->Allocate(int64_t{kManyRows} * kManyColumns * 4 + 65536, buffer).ok());
-  const v1::TopKRequest slow = SlowRequest(*session_, buffer);
+// Interactive work that writes 24 bytes of the buffer.
+v1::TopKRequest QuickRequest(const v1::ResourceId& buffer, int64_t offset_bytes) {
   v1::TopKRequest quick = GoodTopK();
-  quick.set_lease_id(session_->id());
+  *quick.mutable_step()->mutable_indices() = BufferTarget(buffer, offset_bytes);
+  return quick;
+}
 
-  // On one stream the slow command is in flight when the quick ones are looked at.
+TEST(RacingWritesTest, ARequestThatWritesWhereAnotherInFlightWritesIsRefused) {
+  HeldQueue held;
+  v1::ResourceId buffer;
+  ASSERT_TRUE(held.session().Allocate(int64_t{kManyRows} * kManyColumns * 4 + 65536, buffer).ok());
+
+  // The bulk command waits behind others, and so is in flight when the quick ones are looked at.
   const auto context = Patient();
-  const auto stream = session_->indexer().ExecuteStream(context.get());
+  const auto stream = held.session().indexer().ExecuteStream(context.get());
   v1::ExecuteStreamRequest message;
-  message.mutable_open()->set_lease_id(session_->id());
+  message.mutable_open()->set_lease_id(held.session().id());
   ASSERT_TRUE(stream->Write(message));
   const auto send = [&](int64_t id, const v1::TopKRequest& request) {
     v1::ExecuteStreamRequest command;
@@ -174,21 +179,24 @@ TEST_F(RacingMemoryTest, ARequestThatWritesWhereAnotherInFlightWritesIsRefused) 
     *command.mutable_execute()->add_steps()->mutable_top_k() = request.step();
     return stream->Write(command);
   };
-  ASSERT_TRUE(send(1, slow));
-  *quick.mutable_step()->mutable_indices() = BufferTarget(buffer, 32);
-  ASSERT_TRUE(send(2, quick));
-  *quick.mutable_step()->mutable_indices() = BufferTarget(buffer, 65536 - 24);
-  ASSERT_TRUE(send(3, quick));
+  ASSERT_TRUE(send(1, BulkRequest(buffer)));
+  ASSERT_TRUE(send(2, QuickRequest(buffer, 32)));
+  ASSERT_TRUE(send(3, QuickRequest(buffer, 65536 - 24)));
   std::map<int64_t, v1::ExecuteStreamResponse> answers;
   v1::ExecuteStreamResponse answer;
-  while (answers.size() < 4 && stream->Read(&answer)) answers[answer.message_id()] = answer;
+  const auto read = [&](size_t count) {
+    while (answers.size() < count && stream->Read(&answer)) answers[answer.message_id()] = answer;
+  };
+  read(3);
+  EXPECT_EQ(answers.count(1), 0u) << "it did not wait";
+  held.LetGo();
+  read(4);
   EXPECT_TRUE(answers[1].has_result()) << answers[1].error().message();
   EXPECT_EQ(answers[2].error().detail().reason(), v1::ERROR_REASON_RESOURCE_BUSY);
   EXPECT_EQ(answers[2].error().detail().field(), "steps[0].indices.buffer");
   EXPECT_TRUE(answers[3].has_result()) << answers[3].error().message();
   // Once it has been answered the place is free.
-  *quick.mutable_step()->mutable_indices() = BufferTarget(buffer, 32);
-  ASSERT_TRUE(send(4, quick));
+  ASSERT_TRUE(send(4, QuickRequest(buffer, 32)));
   ASSERT_TRUE(stream->Read(&answer));
   EXPECT_TRUE(answer.has_result()) << answer.error().message();
   stream->WritesDone();

@@ -60,8 +60,12 @@ struct Outcome {
   v1::ErrorDetail detail;
 };
 Outcome OutcomeOf(const grpc::Status& status);
-// Of a command of ExecuteStream, or of the stream when it ends.
-Outcome OutcomeOfStream(RefusalScene& scene, const std::vector<v1::ExecuteStreamRequest>& messages);
+// Of a command of ExecuteStream, or of the stream when it ends. Nothing is read before `once_sent`
+// has returned.
+Outcome OutcomeOfStream(
+    const std::shared_ptr<grpc::Channel>& channel,
+    const std::vector<v1::ExecuteStreamRequest>& messages,
+    const std::function<void()>& once_sent = [] {});
 
 // What a refusal must say.
 struct Says {

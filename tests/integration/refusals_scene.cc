@@ -143,15 +143,17 @@ Outcome OutcomeOf(const grpc::Status& status) {
   return outcome;
 }
 
-Outcome OutcomeOfStream(RefusalScene& scene,
-                        const std::vector<v1::ExecuteStreamRequest>& messages) {
-  const auto indexer = v1::IndexerService::NewStub(scene.channel());
+Outcome OutcomeOfStream(const std::shared_ptr<grpc::Channel>& channel,
+                        const std::vector<v1::ExecuteStreamRequest>& messages,
+                        const std::function<void()>& once_sent) {
+  const auto indexer = v1::IndexerService::NewStub(channel);
   const auto context = Patient();
   const auto stream = indexer->ExecuteStream(context.get());
   for (const v1::ExecuteStreamRequest& message : messages) {
     if (!stream->Write(message)) break;
   }
   stream->WritesDone();
+  once_sent();
   Outcome outcome;
   v1::ExecuteStreamResponse answer;
   while (stream->Read(&answer)) {

@@ -1,7 +1,10 @@
 // Steps that use each other's outputs, and the streams: ExecuteStream and OpenLease.
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 
+#include "tests/integration/held_queue.h"
 #include "tests/integration/refusal_table.h"
 #include "tests/testing/requests.h"
 
@@ -169,28 +172,26 @@ v1::ExecuteStreamRequest Command(int64_t id, const v1::TopKRequest& top_k) {
   return message;
 }
 
-// Takes the server tens of milliseconds, most of them to sort what it selected: longer than the
-// next message takes to arrive.
-v1::TopKRequest SlowTopK() {
-  v1::TopKRequest request;
-  constexpr int32_t kRows = 128, kColumns = 65536;
-  *request.mutable_step()->mutable_scores() =
-      FloatTensor(kRows, kColumns, std::vector<float>(kRows * kColumns, 1));
-  *request.mutable_step()->mutable_lengths() = Int32Vector(std::vector<int32_t>(kRows, kColumns));
-  request.mutable_step()->set_k(2048);
-  request.mutable_step()->set_order(v1::SELECTION_ORDER_SCORE);
-  WantInline(request.mutable_step()->mutable_indices());
-  return request;
-}
-
 using Messages = std::vector<v1::ExecuteStreamRequest>;
 
 void AddStream(std::vector<Refusal>& all, const std::string& name, Says says,
                std::function<Messages(RefusalScene&)> messages) {
   all.push_back({"IndexerService/ExecuteStream: " + name, std::move(says),
                  [messages = std::move(messages)](RefusalScene& scene) {
-                   return OutcomeOfStream(scene, messages(scene));
+                   return OutcomeOfStream(scene.channel(), messages(scene));
                  }});
+}
+
+// The first command waits in a queue that stands still until the second has been looked at.
+Outcome OutcomeOfAnIdInFlight() {
+  HeldQueue held;
+  Messages messages{OpenMessage(), Command(7, {}), Command(7, GoodTopK())};
+  messages[0].mutable_open()->set_lease_id(held.session().id());
+  *messages[1].mutable_execute()->mutable_steps(0) = held.bulk_step();
+  return OutcomeOfStream(held.channel(), messages, [&held] {
+    EXPECT_TRUE(held.AwaitTaken(1)) << "the first command does not wait";
+    held.LetGo();
+  });
 }
 
 void AddStreamLeases(std::vector<Refusal>& all) {
@@ -304,12 +305,10 @@ std::vector<Refusal> StreamRefusals() {
                 return Messages{OpenMessage(), Command(id, GoodTopK())};
               });
   }
-  AddStream(all, "the id of a command in flight",
-            {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "message_id", "7",
-             "numbers from 1 that no command in flight has"},
-            [](RefusalScene&) {
-              return Messages{OpenMessage(), Command(7, SlowTopK()), Command(7, GoodTopK())};
-            });
+  all.push_back({"IndexerService/ExecuteStream: the id of a command in flight",
+                 {v1::ERROR_REASON_VALUE_OUT_OF_RANGE, "message_id", "7",
+                  "numbers from 1 that no command in flight has"},
+                 [](RefusalScene&) { return OutcomeOfAnIdInFlight(); }});
   AddStreamLeases(all);
   return all;
 }

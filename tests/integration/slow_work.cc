@@ -30,6 +30,8 @@ void AddStep(v1::ExecuteRequest& request, int32_t rows, int32_t k, const v1::Res
 
 }  // namespace
 
+int32_t TimesForBusyMachine(int32_t times) { return TestBackend() == "cpu" ? times : 1; }
+
 SlowWork::SlowWork(std::shared_ptr<grpc::Channel> channel, v1::OpenLeaseRequest open, int32_t times)
     : session_(std::move(channel), std::move(open)) {
   const int32_t rows = SlowRows() * times;

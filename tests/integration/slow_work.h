@@ -12,6 +12,10 @@
 
 namespace winnow::testing {
 
+// `times` for SlowWork where a test's next step must come before the work ends: a test that shares
+// its cores with others may come late. A GPU is not shared, and its memory has no room for more: 1.
+int32_t TimesForBusyMachine(int32_t times);
+
 // A lease with a buffer of scores, and a request that selects from all of them sixty times over:
 // milliseconds of work, whether for one thread of a CPU or for a whole GPU, `times` over. Ends the
 // program when the server does not grant them.

@@ -111,18 +111,18 @@ TEST_F(StressTest, LeasesAskForTheDeviceThatIsNamed) {
   const ServerProcess server({.flags = {"--devices=0,1"}});
   const auto load = [this, &server](const std::string& flags) {
     return std::async(std::launch::async, [this, &server, flags] {
-      return Stress(
-          "--chaos=lease --mix=topk:1x4096:16 --warm-up=0s --duration=2s --in-flight=4 " + flags,
-          server);
+      return Stress("--chaos=lease --mix=topk:1x4096:16 --warm-up=0s --in-flight=4 " + flags,
+                    server);
     });
   };
-  auto second = load("--device=1");
+  auto second = load("--duration=2s --device=1");
   EXPECT_THAT(DevicesOfLeases(server, second), ElementsAre(1));
   EXPECT_THAT(second.get(), Passes());
-  auto any = load("");
+  // Long enough to see leases on both, however late this thread comes to look.
+  auto any = load("--duration=5s");
   EXPECT_THAT(DevicesOfLeases(server, any), ElementsAre(0, 1));
   EXPECT_THAT(any.get(), Passes());
-  EXPECT_THAT(load("--device=2").get(),
+  EXPECT_THAT(load("--duration=2s --device=2").get(),
               AllOf(HasSubstr("the devices 0, 1"), Not(HasSubstr(" code 0"))));
 }
 
