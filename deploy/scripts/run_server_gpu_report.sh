@@ -27,6 +27,7 @@ report=$out/report.md
 limit=${WINNOW_REPORT_SECONDS:-150}
 bench_limit=${WINNOW_BENCH_SECONDS:-100}
 failures=0
+export WINNOW_REQUIRE_DEVICE=1 # nothing passes because nothing ran
 export WINNOW_TEST_BACKEND=cuda WINNOW_TEST_PROGRAMS=$here
 export WINNOW_TEST_DATA=${WINNOW_TEST_DATA:-$here/data}
 

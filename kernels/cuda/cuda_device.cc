@@ -117,7 +117,7 @@ int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams& params,
 
 int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams& params,
                                           absl::Span<const PublishSegment> segments) const {
-  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, MayFusePublish());
+  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, MayFusePublish(traits_));
   return steps.intermediate_bytes + SelectionBytes(steps);
 }
 
@@ -175,7 +175,8 @@ absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& 
                                            absl::Span<const PublishSegment> segments,
                                            absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
-  const PublishSteps steps = MakePublishSteps(params, segments, workspace.data(), MayFusePublish());
+  const PublishSteps steps =
+      MakePublishSteps(params, segments, workspace.data(), MayFusePublish(traits_));
   WINNOW_RETURN_IF_ERROR(
       CheckWorkspace(workspace, steps.intermediate_bytes + SelectionBytes(steps)));
   const DeviceScope scope(info_.ordinal);

@@ -70,7 +70,8 @@ class CudaDevice final : public Device {
         memory_sharing_(health_) {}
 
   LaunchContext ContextOf(Stream& stream) const;
-  // Workspace of the larger of the two selections of a publish chain; they run one after the other.
+  // Workspace of the two selections of a publish chain: of the larger one, for they run one after
+  // the other, or of both where one launch does both.
   int64_t SelectionBytes(const PublishSteps& steps) const;
   absl::Status SelectPublished(Stream& stream, const PublishSteps& steps,
                                absl::Span<std::byte> workspace);

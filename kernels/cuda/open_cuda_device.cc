@@ -44,6 +44,11 @@ absl::StatusOr<DeviceTraits> ReadTraits(DeviceHealth& health, const cudaDevicePr
                                     " only; build with -DWINNOW_CUDA_ARCHITECTURES"));
   }
   WINNOW_RETURN_IF_ERROR(health.Check(error, "reading the device's limits"));
+  // Clusters that hold no block of the kernels that use them are of no use here.
+  if (!ClusterKernelsFit(traits)) {
+    traits.clusters_of_8 = traits.clusters_of_8_shared = 0;
+    traits.clusters_of_16 = traits.clusters_of_16_shared = 0;
+  }
   return traits;
 }
 
@@ -147,7 +152,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
   WINNOW_RETURN_IF_ERROR(AsUnavailable(traits.status()));
   WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(PrepareTopK(*traits), "preparing top-k")));
   WINNOW_RETURN_IF_ERROR(AsUnavailable(
-      health->Check(PreparePublishSelect(), "preparing the selections of a publish")));
+      health->Check(PreparePublishSelect(*traits), "preparing the selections of a publish")));
   auto probe_stream = CudaStream::Create(health, StreamPriority::kNormal);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(probe_stream.status()));
   DeviceInfo info = MakeInfo(*traits, properties);

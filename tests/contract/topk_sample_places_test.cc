@@ -2,12 +2,15 @@
 // to guess a threshold, so that the guess leaves far too few candidates, or all of them. Other
 // devices have no such places; for them these are rows like others.
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/primitives/sample_places.h"
 #include "tests/contract/contract_test.h"
+#include "winnow/kernels/limits.h"
 
 namespace winnow::contract {
 namespace {
@@ -98,6 +101,53 @@ TEST_P(ContractTest, ASampleOfRegistersThatMisleadsCostsNoMember) {
           ExpectTopK({.dtype = dtype, .k = 2048}, {request});
         }
       }
+    }
+  }
+}
+
+constexpr int32_t kBlock = kDefaultBlockSize;
+
+// A row of `blocks` blocks whose maxima rise with the position, so that those that are kept are
+// replaced again and again; they are low at the places that are sampled of them, so that nearly all
+// pass. The k best scores lie in blocks of their own: k - 1 of the last 500, so that one warp reads
+// them together with the last block, which counts as the best whatever it holds; and an earlier
+// one, with the lowest of them. The last block is low, too.
+std::vector<float> MisleadingBlocks(int32_t blocks, int32_t k, testing::Random& random) {
+  std::vector<bool> low(blocks, false);
+  for (const int32_t block : MemoryPlaces({.length = blocks})) low[block] = true;
+  low[blocks - 1] = true;
+  std::vector<float> scores(int64_t{blocks} * kBlock, -10.0f);
+  const auto best_of = [&](int32_t block) -> float& {
+    return scores[int64_t{block} * kBlock + block % kBlock];
+  };
+  std::vector<int32_t> late;
+  for (int32_t block = 0; block < blocks; ++block) {
+    if (low[block]) {
+      std::fill_n(&scores[int64_t{block} * kBlock], kBlock, -1e6f);
+      continue;
+    }
+    best_of(block) = 1.0f + static_cast<float>(block) / static_cast<float>(blocks);
+    if (block > blocks - 500) late.push_back(block);
+  }
+  int32_t lone = blocks - 4000;
+  while (low[lone]) ++lone;
+  best_of(lone) = 1e3f;
+  for (int32_t i = 0; i < k - 1; ++i) {
+    std::swap(late[i], late[i + random.Below(static_cast<int64_t>(late.size()) - i)]);
+    best_of(late[i]) = 1e6f + static_cast<float>(i);
+  }
+  return scores;
+}
+
+TEST_P(ContractTest, APublishWhoseSampledBlocksMisleadCostsNoMember) {
+  constexpr int32_t k = 256;
+  for (int32_t blocks = 24576; blocks <= 29696; blocks += 1024) {
+    for (const bool deterministic : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(blocks, " blocks, deterministic ", deterministic));
+      PublishRequest request;
+      request.windows.push_back(MisleadingBlocks(blocks, k, random()));
+      request.pages = RandomPageTable(1, blocks * kBlock, 64, random());
+      ExpectPublish({.dtype = DType::kFloat32, .k = k, .deterministic = deterministic}, {request});
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/simt/include/cuda_runtime.h"
+#include "tests/simt/machine.h"
 
 struct FakeStream {};
 struct FakeEvent {
@@ -25,6 +26,8 @@ cudaError_t Allocate(void** memory, size_t bytes) {
   *memory = bytes <= kMemoryBytes ? std::aligned_alloc(256, (bytes + 255) / 256 * 256) : nullptr;
   return Result(*memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
+
+int SharedBytesOfBlock() { return static_cast<int>(winnow::simt::MaxSharedBytes()); }
 }  // namespace
 
 const char* cudaGetErrorName(cudaError_t error) {
@@ -54,6 +57,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 
+cudaError_t winnow::simt::AllowSharedBytes(int bytes) {
+  return bytes <= SharedBytesOfBlock() ? cudaSuccess : Result(cudaErrorInvalidValue);
+}
+
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
@@ -72,10 +79,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
       *value = 2048;
       break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      *value = 228 << 10;
+      *value = SharedBytesOfBlock() + (1 << 10);
       break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(winnow::simt::kMaxSharedBytes);
+      *value = SharedBytesOfBlock();
       break;
     case cudaDevAttrReservedSharedMemoryPerBlock:
       *value = 1 << 10;

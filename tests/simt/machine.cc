@@ -87,7 +87,7 @@ class Machine {
 
 void Machine::Run(const GridShape& shape, absl::FunctionRef<void()> body) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (shape.threads == 0 || shape.threads % kWarp != 0 || shape.shared_bytes > kMaxSharedBytes ||
+  if (shape.threads == 0 || shape.threads % kWarp != 0 || shape.shared_bytes > MaxSharedBytes() ||
       shape.cluster_blocks > kMaxClusterBlocks || shape.blocks % shape.cluster_blocks != 0) {
     Fail("a grid that no device runs", shape.blocks, shape.threads);
   }
@@ -284,6 +284,14 @@ uint32_t WaitForBlock(bool predicate) {
 }
 
 void WaitForCluster() { Machine::Get().Wait(State::kAtCluster); }
+
+size_t MaxSharedBytes() {
+  static const size_t bytes = [] {
+    const char* const chosen = std::getenv("WINNOW_SIMT_SHARED_BYTES");
+    return chosen == nullptr ? size_t{227} * 1024 : std::strtoull(chosen, nullptr, 10);
+  }();
+  return bytes;
+}
 
 std::byte* SharedMemory() {
   Machine& machine = Machine::Get();

@@ -12,7 +12,8 @@
 namespace winnow::simt {
 
 inline constexpr uint32_t kMaxClusterBlocks = 16;
-inline constexpr size_t kMaxSharedBytes = 227 * 1024;  // of a block
+// Of a block: those of an H100, or what WINNOW_SIMT_SHARED_BYTES says.
+size_t MaxSharedBytes();
 
 struct GridShape {
   uint32_t blocks = 0;   // a multiple of cluster_blocks

@@ -17,7 +17,7 @@ struct BlockAmaxWork {
   // becomes the row's length, 0 where it is empty or at fault. Both may be absent.
   PageTransform pages;
   int32_t* window_lengths = nullptr;
-  // Positions of the row's best `kept_blocks` blocks, its last one among them if it has no more.
+  // Positions of the row's best `kept_blocks` blocks, its last block counted among them.
   int32_t* candidate_lengths = nullptr;
   int32_t kept_blocks = 0;
 

@@ -1,7 +1,8 @@
 // From blocks of adjacent positions to the scores in them that pass a threshold. The k best scores
 // of a row lie in blocks whose largest score is among the k best of those: each of them has a score
-// at least as good. So a row whose block maxima are known is selected from without being read
-// again.
+// at least as good. The key of a row's last block is +inf instead of its largest score, so that the
+// blocks of the k + 1 best keys are needed. A row whose keys are known is selected from without
+// being read again.
 
 #ifndef WINNOW_KERNELS_CUDA_BLOCK_EXPAND_BLOCKS_CUH_
 #define WINNOW_KERNELS_CUDA_BLOCK_EXPAND_BLOCKS_CUH_
@@ -16,10 +17,11 @@
 #include "kernels/cuda/primitives/thread_index.cuh"
 #include "kernels/cuda/primitives/vector_load.cuh"
 #include "kernels/cuda/primitives/warp_scan.cuh"
+#include "winnow/kernels/limits.h"
 
 namespace winnow::cuda {
 
-inline constexpr int kExpandedBlock = 8;  // scores of a block
+inline constexpr int kExpandedBlock = kDefaultBlockSize;  // scores of a block
 
 // The lowest key of `Score` whose score is not below the float32 of key `key`.
 template <typename Score>

@@ -14,8 +14,9 @@ namespace winnow::cuda {
 struct PublishBatch {
   TopKBatch tokens;
   TopKBatch blocks;
-  // Rows of more blocks take their tokens from the blocks; they have block maxima, and more than
-  // twice as many as tokens are wanted. The others are read.
+  // Rows of more blocks, and of more than fit the list of the streaming kernel where that is it,
+  // take their tokens from the blocks; they have block maxima, and more than twice as many as
+  // tokens are wanted. The others are read.
   int32_t expand_above = 0;
 };
 

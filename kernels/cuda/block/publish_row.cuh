@@ -52,9 +52,15 @@ __device__ __forceinline__ const float* MaximaOf(const TopKBatch& blocks, const 
   return blocks.segment_count == 1 ? of(blocks.segment) : of(blocks.segments[opened.segment]);
 }
 
-// Selects tokens from the `listed` blocks of the list, among which are all whose maximum has at
-// least the key `sampled`, or only those above list.finish.plateau where that is set; and at least
-// the k best if any that pass are not among them. All threads call it after a barrier.
+// Blocks that hold the k best scores of a row: one more than k, because the key of the last block
+// is +inf, whatever its scores are.
+__device__ __forceinline__ uint32_t BlocksOfResults(int32_t k) {
+  return static_cast<uint32_t>(k) + 1;
+}
+
+// Selects tokens from the `listed` blocks of the list, among which are all whose key is at least
+// `sampled`, or only those above list.finish.plateau where that is set; and the BlocksOfResults(k)
+// best if any that pass are not among them. All threads call it after a barrier.
 template <typename Score, typename Shape>
 __device__ __forceinline__ void SelectFromList(const TopKBatch& batch, TokenShared<Shape>& shared,
                                                const RowWindow& window, int32_t listed,

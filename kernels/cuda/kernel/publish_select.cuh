@@ -1,6 +1,7 @@
 // Both selections of a publish in one launch: each row has a block that selects among its block
 // maxima, in ascending order, and one that selects its tokens from the blocks whose maximum is good
-// enough. Neither waits for the other, and the scores are not read again but for those blocks.
+// enough. Neither waits for the other. Of the scores only those blocks are read again; of rows that
+// are short beside k (PublishBatch::expand_above), all.
 // For rows whose maxima fit the registers of a block. Next: topk_short.cuh, which both are,
 // block/publish_row.cuh, and publish_stream.cuh for longer rows.
 
@@ -27,7 +28,7 @@ __device__ __forceinline__ void SelectFromHeldBlocks(const TopKBatch& batch,
   ClearScan(shared.tokens);
   __syncthreads();
   const uint32_t sampled = RegisterThreshold<Float32Score>(shared.list.scan, held, blocks.length(),
-                                                           static_cast<uint32_t>(batch.k));
+                                                           BlocksOfResults(batch.k));
   const int32_t listed = CollectHeld(shared.list, blocks, held, sampled);
   SelectFromList<Score>(batch, shared, window, listed, sampled);
 }

@@ -1,5 +1,5 @@
-// As publish_select.cuh, for rows of any length: the block maxima are read once, as topk_stream.cuh
-// reads a row, by each of the two blocks of a row.
+// As publish_select.cuh, for rows of any length: the block maxima are read as topk_stream.cuh reads
+// a row, once by each of the two blocks of a row.
 
 #ifndef WINNOW_KERNELS_CUDA_KERNEL_PUBLISH_STREAM_CUH_
 #define WINNOW_KERNELS_CUDA_KERNEL_PUBLISH_STREAM_CUH_
@@ -21,16 +21,16 @@ __device__ __forceinline__ void SelectFromStreamedBlocks(const TopKBatch& batch,
                                                          const RowWindow& window) {
   using ListShape = typename Shape::ListShape;
   auto& list = shared.list;
-  const uint32_t k = static_cast<uint32_t>(batch.k);
+  const uint32_t wanted = BlocksOfResults(batch.k);
   const RowVectors<Float32Score> blocks(maxima, BlocksOf(window));
   ClearScan(shared.tokens);
   __syncthreads();
   const uint32_t sampled =
-      SampleThreshold(list.scan.select.histogram, blocks, k, ListShape::kCapacity,
+      SampleThreshold(list.scan.select.histogram, blocks, wanted, ListShape::kCapacity,
                       [&](uint32_t key) { list.finish.plateau = key; });
   const int32_t listed =
       ScanSlice<Float32Score>(list.scan, blocks, 0, TileCount<Float32Score, ListShape>(blocks),
-                              Threshold{sampled}, k, batch.deterministic);
+                              Threshold{sampled}, wanted, batch.deterministic);
   SelectFromList<Score>(batch, shared, window, listed, sampled);
 }
 

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/cuda/launch/launch_kernel.h"
 #include "kernels/cuda/launch/segment_table.h"
@@ -42,6 +43,26 @@ PublishSelectKernel KernelFor(DType dtype, int32_t max_results, BlocksOfRow bloc
                   : PublishSelectKernelFloat32(max_results, few);
 }
 
+std::vector<PublishSelectKernel> AllKernels() {
+  std::vector<PublishSelectKernel> kernels;
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const int32_t max_results : {kFewResults, kMaxK}) {
+      for (const auto blocks : {BlocksOfRow::kFew, BlocksOfRow::kSome, BlocksOfRow::kMany}) {
+        kernels.push_back(KernelFor(dtype, max_results, blocks));
+      }
+    }
+  }
+  return kernels;
+}
+
+// Whether a block of each kernel has enough shared memory.
+bool Fits(const DeviceTraits& traits) {
+  const std::vector<PublishSelectKernel> kernels = AllKernels();
+  return std::all_of(kernels.begin(), kernels.end(), [&](const PublishSelectKernel& kernel) {
+    return kernel.shared_bytes <= traits.max_shared_bytes_per_block;
+  });
+}
+
 TopKBatch BatchOf(const TopKParams& params, bool release_early) {
   TopKBatch batch;
   batch.k = params.k;
@@ -54,19 +75,15 @@ TopKBatch BatchOf(const TopKParams& params, bool release_early) {
 
 }  // namespace
 
-bool MayFusePublish() { return FusedPublishForced(); }
+bool MayFusePublish(const DeviceTraits& traits) { return FusedPublishForced() && Fits(traits); }
 
-cudaError_t PreparePublishSelect() {
-  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
-    for (const int32_t max_results : {kFewResults, kMaxK}) {
-      for (const auto blocks : {BlocksOfRow::kFew, BlocksOfRow::kSome, BlocksOfRow::kMany}) {
-        const PublishSelectKernel kernel = KernelFor(dtype, max_results, blocks);
-        const cudaError_t error =
-            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
-        if (error != cudaSuccess) return error;
-      }
-    }
+cudaError_t PreparePublishSelect(const DeviceTraits& traits) {
+  if (!Fits(traits)) return cudaSuccess;
+  for (const PublishSelectKernel& kernel : AllKernels()) {
+    const cudaError_t error =
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared_bytes);
+    if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }

@@ -148,11 +148,21 @@ Order OutputOrder(const TopKParams& params) {
   return params.deterministic && params.order == Order::kAny ? Order::kPosition : params.order;
 }
 
+bool ClusterKernelsFit(const DeviceTraits& traits) {
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
+    for (const int32_t max_results : {512, kMaxK}) {
+      const TopKKernels kernels = ClusterKernels(dtype, max_results);
+      if (kernels.first.shared_bytes > traits.max_shared_bytes_per_block) return false;
+    }
+  }
+  return true;
+}
+
 cudaError_t PrepareTopK(const DeviceTraits& traits) {
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16}) {
     for (int32_t route = 0; route < kTopKRouteCount; ++route) {
       const bool clusters = static_cast<TopKRoute>(route) == TopKRoute::kCluster;
-      if (clusters && traits.max_cluster_size == 0) continue;
+      if (clusters && traits.clusters_of_8 == 0) continue;
       for (const int32_t max_results : {512, kMaxK}) {
         for (const int32_t loads : {1, 2, 4, 8}) {
           for (const bool keep_keys : {false, true}) {

@@ -16,6 +16,10 @@
 
 namespace winnow::cuda {
 
+// Whether a block of each kernel for clusters has enough shared memory: where not, the traits must
+// say that no cluster is resident.
+bool ClusterKernelsFit(const DeviceTraits& traits);
+
 // Lets the kernels use the shared memory and the cluster sizes that they need on the current
 // device, whose traits are given. Once for each device, before the first LaunchTopK on it.
 cudaError_t PrepareTopK(const DeviceTraits& traits);

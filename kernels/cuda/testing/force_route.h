@@ -1,5 +1,6 @@
-// For tests: takes the choice of the top-k route, and of the way of a publish, away from the
-// policy, so that every one can be tried on every case. The product never calls what forces one.
+// For tests and benchmarks: takes the choice of the top-k route, and of the way of a publish, away
+// from the policy, so that every one can be tried on every case. The product never calls what
+// forces one.
 
 #ifndef WINNOW_KERNELS_CUDA_TESTING_FORCE_ROUTE_H_
 #define WINNOW_KERNELS_CUDA_TESTING_FORCE_ROUTE_H_

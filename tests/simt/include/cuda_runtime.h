@@ -150,9 +150,13 @@ template <typename Function>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, Function*) {
   return cudaSuccess;
 }
+namespace winnow::simt {
+cudaError_t AllowSharedBytes(int bytes);
+}  // namespace winnow::simt
 template <typename Function>
-cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute, int) {
-  return cudaSuccess;
+cudaError_t cudaFuncSetAttribute(Function*, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  return winnow::simt::AllowSharedBytes(value);
 }
 
 namespace winnow::simt {
