@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/testing/force_route.h"
 #include "tests/contract/block_check.h"
 #include "tests/contract/block_requests.h"
 #include "tests/contract/topk_check.h"
@@ -143,7 +144,14 @@ TEST_F(GraphCaptureTest, SortedBlocksReplaysAreRightForOtherData) {
       contract::CheckSortBlocksRun);
 }
 
-TEST_F(GraphCaptureTest, PublishReplaysAreRightForOtherData) {
+// The parameter: fused or step by step.
+class PublishCaptureTest : public GraphCaptureTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  PublishCaptureTest() { cuda::ForceFusedPublish(GetParam()); }
+  ~PublishCaptureTest() override { cuda::ForceFusedPublish(false); }
+};
+
+TEST_P(PublishCaptureTest, PublishReplaysAreRightForOtherData) {
   const PublishParams params{.k = 512, .k_blocks = 1024};
   const auto make = [&] {
     contract::PublishRequest request;
@@ -162,6 +170,9 @@ TEST_F(GraphCaptureTest, PublishReplaysAreRightForOtherData) {
       },
       contract::CheckPublishRun);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, PublishCaptureTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Fused" : "Steps"; });
 
 }  // namespace
 }  // namespace winnow::gpu

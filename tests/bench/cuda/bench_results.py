@@ -11,15 +11,18 @@ OUTPUTS = {'topk': 'slots', 'consume': 'slots', 'ragged_topk': 'indices', 'block
 
 
 def read(path):
-    """The rows of a CSV file as dictionaries. Results put one behind the other have a header each; # starts a comment."""
+    """The rows of a CSV file as dictionaries. Results put one behind the other have a header each; # starts a comment. `call` of
+    a row names the call of kernel_bench that it is of, among all files."""
     with open(path, newline='', encoding='utf-8') as file:
         lines = list(csv.DictReader(line for line in file if not line.startswith('#')))
-    rows = []
+    rows, calls = [], 0
     for line in lines:
         if line.get('rows') == 'rows':
+            calls += 1
             continue
         row = {**DEFAULTS, **{name: value for name, value in line.items() if value is not None}}
         row['outputs'] = row['outputs'] or OUTPUTS.get(row['operation'], '-')
+        row['call'] = f'{path} {calls}'
         rows.append(row)
     return rows
 

@@ -5,7 +5,7 @@ more than 1.5 times in time, either way.
   check_growth.py GROWTH.csv...
 
 Points are neighbours along the length of a row or along the number of rows, all else the same. A wider gap is no cliff by that
-rule, but is named where time grows 1.36 times faster than work, as it does at a cliff. Exit status: 1 with a cliff, 2 when no
+rule, but is named where time grows 1.36 times faster than work, as it does at a cliff. Exit status: 3 with a cliff, 2 when no
 two points are close enough to judge.
 """
 
@@ -82,7 +82,7 @@ def main():
     largest = max(close, key=lambda step: max(step.time, 1 / step.time))
     print(f'{len(close)} steps of about 10 % or less: {len(cliffs)} cliffs; the largest step is {largest}')
     print(f'{len(steps) - len(close)} wider steps: {len(steep)} look steep')
-    return 1 if cliffs else 0
+    return 3 if cliffs else 0
 
 
 if __name__ == '__main__':

@@ -3,7 +3,7 @@
 
   check_policy.py SWEEP.csv...
 
-Names each shape where the choice takes more than 5 % longer. Exit status: 1 with such a shape, 2 when no shape has a choice and
+Names each shape where the choice takes more than 5 % longer. Exit status: 3 with such a shape, 2 when no shape has a choice and
 another route to compare.
 """
 
@@ -63,7 +63,7 @@ def main():
     worst = max(shapes.values(), key=Shape.over_best)
     print(f'{len(shapes)} shapes: at {len(off)} the choice is more than {100 * (MOST_OVER_BEST - 1):.0f} % off the best route; '
           f'at worst {100 * (worst.over_best() - 1):.1f} %')
-    return 1 if off else 0
+    return 3 if off else 0
 
 
 if __name__ == '__main__':

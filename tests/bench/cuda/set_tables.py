@@ -11,15 +11,12 @@ PARTS = ('topk', 'block_amax', 'block_topk', 'sort_blocks')
 
 
 def sets_of(rows):
-    """Lists of the rows that were timed in turns. A number may come again in the results of another call."""
-    sets = []
+    """Lists of the rows that were timed in turns. A number comes again in the results of another call."""
+    sets = {}
     for row in rows:
-        if row['set'] == '0':
-            continue
-        if not sets or sets[-1][0]['set'] != row['set']:
-            sets.append([])
-        sets[-1].append(row)
-    return sets
+        if row['set'] != '0':
+            sets.setdefault((row['call'], row['set']), []).append(row)
+    return list(sets.values())
 
 
 def micros(row):
@@ -81,9 +78,12 @@ def print_publish(sets):
     print('| dtype | rows x columns | k | overlap | way | publish | top-k | block max | block top-k | sort | sum | publish / sum | '
           'in sequence | publish / in sequence | floor |')
     print('| --- ' * 15 + '|')
-    ratios = {}
+    ratios, incomplete = {}, 0
     for rows in sets:
         by_name = {row['operation']: row for row in rows}
+        if not {'publish_parts', *PARTS} <= by_name.keys():
+            incomplete += 1
+            continue
         parts, sequence = [by_name[name] for name in PARTS], by_name['publish_parts']
         total = sum(map(micros, parts))
         for way in WAYS:
@@ -100,6 +100,13 @@ def print_publish(sets):
     for way, of_way in ratios.items():
         print(f'- publish, {WAYS[way]}, at most {PUBLISH:.2f} of the sum: {sum(ratio > PUBLISH for ratio in of_way)} of '
               f'{len(of_way)} over; worst {max(of_way):.3f}')
+    print_incomplete(incomplete)
+
+
+def print_incomplete(count):
+    """A call that ran out of its time leaves the last set without some of its rows."""
+    if count > 0:
+        print(f'- left out, for rows are missing: {count} set' + ('s' if count > 1 else ''))
 
 
 def print_consume(sets):
@@ -107,13 +114,18 @@ def print_consume(sets):
     print('| dtype | rows x columns | k | overlap | consume | top-k, pages of 64 | consume / top-k | top-k, indices | '
           'consume / indices |')
     print('| --- ' * 9 + '|')
+    incomplete = 0
     for rows in sets:
         consume = next(row for row in rows if row['operation'] == 'consume')
         by_outputs = {row['outputs']: row for row in rows if row['operation'] == 'topk'}
+        if not {'slots', 'indices'} <= by_outputs.keys():
+            incomplete += 1
+            continue
         slots, indices = by_outputs['slots'], by_outputs['indices']
         print(f'| {consume["dtype"]} | {shape_name(consume)} | {consume["k"]} | {consume["overlap"]} | {consume["median_us"]} | '
               f'{slots["median_us"]} | {micros(consume) / micros(slots):.3f} | {indices["median_us"]} | '
               f'{micros(consume) / micros(indices):.3f} |')
+    print_incomplete(incomplete)
 
 
 def print_sets(rows):

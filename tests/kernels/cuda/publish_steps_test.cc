@@ -100,6 +100,20 @@ TEST_F(PublishStepsTest, FusedBlocksComeInOrderWithTheirSlotsAndNothingIsSorted)
   EXPECT_EQ(steps.amax[0].kept_blocks, 32);
 }
 
+TEST_F(PublishStepsTest, FusedStepsCarveNoIdsAndDoNotOverlap) {
+  fused_ = true;
+  segment_.slots = Address<int32_t>(0x5000000);
+  segment_.block_slots = Address<int32_t>(0x7000000);
+  segment_.block_slots_row_stride = 32;
+  const PublishSteps steps = Make();
+  const auto address = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); };
+  EXPECT_EQ(address(steps.amax[0].window_lengths), 0x10000u);
+  EXPECT_EQ(address(steps.amax[0].segment.block_counts), 0x10100u);
+  EXPECT_EQ(address(steps.blocks[0].scores), 0x10200u);
+  EXPECT_EQ(steps.intermediate_bytes, 0x200 + 3 * 512 * 4);
+  EXPECT_EQ(Make(nullptr).intermediate_bytes, steps.intermediate_bytes);
+}
+
 TEST_F(PublishStepsTest, WhoWantsOneSelectionTakesTheSteps) {
   fused_ = true;
   segment_.slots = Address<int32_t>(0x5000000);
