@@ -47,7 +47,7 @@ struct LeasePass {
 // The stream of a lease ends with the connection of its calls: so long after a call could not reach
 // the server, its keeper has seen that even on a busy machine. Without a loss by then, another
 // connection broke.
-inline constexpr absl::Duration kNoticePatience = absl::Seconds(2);
+inline constexpr absl::Duration kNoticePatience = absl::Milliseconds(900);
 
 // Whether a server says that it does not know the lease, or not any more.
 bool LeaseIsGone(const absl::Status& status);
