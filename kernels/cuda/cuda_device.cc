@@ -117,9 +117,11 @@ int64_t CudaDevice::TopKWorkspaceBytes(const TopKParams& params,
 
 int64_t CudaDevice::PublishWorkspaceBytes(const PublishParams& params,
                                           absl::Span<const PublishSegment> segments) const {
-  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, MayFusePublish(traits_));
+  const PublishSteps steps = MakePublishSteps(params, segments, nullptr, MayFuse());
   return steps.intermediate_bytes + SelectionBytes(steps);
 }
+
+bool CudaDevice::MayFuse() const { return publish_select_fits_ && MayFusePublish(); }
 
 int64_t CudaDevice::SelectionBytes(const PublishSteps& steps) const {
   if (steps.fused) return PublishSelectWorkspaceBytes(steps.tokens, steps.blocks);
@@ -175,8 +177,7 @@ absl::Status CudaDevice::PublishCandidates(Stream& stream, const PublishParams& 
                                            absl::Span<const PublishSegment> segments,
                                            absl::Span<std::byte> workspace) {
   WINNOW_RETURN_IF_ERROR(CheckPublish(params, segments));
-  const PublishSteps steps =
-      MakePublishSteps(params, segments, workspace.data(), MayFusePublish(traits_));
+  const PublishSteps steps = MakePublishSteps(params, segments, workspace.data(), MayFuse());
   WINNOW_RETURN_IF_ERROR(
       CheckWorkspace(workspace, steps.intermediate_bytes + SelectionBytes(steps)));
   const DeviceScope scope(info_.ordinal);

@@ -62,14 +62,16 @@ class CudaDevice final : public Device {
 
  private:
   CudaDevice(std::shared_ptr<DeviceHealth> health, DeviceTraits traits, DeviceInfo info,
-             std::unique_ptr<CudaStream> probe_stream)
+             bool publish_select_fits, std::unique_ptr<CudaStream> probe_stream)
       : health_(std::move(health)),
         traits_(traits),
+        publish_select_fits_(publish_select_fits),
         info_(std::move(info)),
         probe_stream_(std::move(probe_stream)),
         memory_sharing_(health_) {}
 
   LaunchContext ContextOf(Stream& stream) const;
+  bool MayFuse() const;
   // Workspace of the two selections of a publish chain: of the larger one, for they run one after
   // the other, or of both where one launch does both.
   int64_t SelectionBytes(const PublishSteps& steps) const;
@@ -78,6 +80,7 @@ class CudaDevice final : public Device {
 
   const std::shared_ptr<DeviceHealth> health_;  // shared with streams, events and memory
   const DeviceTraits traits_;
+  const bool publish_select_fits_;
   const DeviceInfo info_;
   const std::unique_ptr<CudaStream> probe_stream_;  // for Healthy(): never holds work
   CudaMemorySharing memory_sharing_;

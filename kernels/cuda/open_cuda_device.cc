@@ -151,13 +151,16 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int32_t ordinal) {
   auto traits = ReadTraits(*health, properties);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(traits.status()));
   WINNOW_RETURN_IF_ERROR(AsUnavailable(health->Check(PrepareTopK(*traits), "preparing top-k")));
-  WINNOW_RETURN_IF_ERROR(AsUnavailable(
-      health->Check(PreparePublishSelect(*traits), "preparing the selections of a publish")));
+  const bool publish_select_fits = PublishSelectFits(*traits);
+  if (publish_select_fits) {
+    WINNOW_RETURN_IF_ERROR(AsUnavailable(
+        health->Check(PreparePublishSelect(), "preparing the selections of a publish")));
+  }
   auto probe_stream = CudaStream::Create(health, StreamPriority::kNormal);
   WINNOW_RETURN_IF_ERROR(AsUnavailable(probe_stream.status()));
   DeviceInfo info = MakeInfo(*traits, properties);
-  return std::unique_ptr<CudaDevice>(
-      new CudaDevice(std::move(health), *traits, std::move(info), *std::move(probe_stream)));
+  return std::unique_ptr<CudaDevice>(new CudaDevice(std::move(health), *traits, std::move(info),
+                                                    publish_select_fits, *std::move(probe_stream)));
 }
 
 }  // namespace cuda

@@ -55,14 +55,6 @@ std::vector<PublishSelectKernel> AllKernels() {
   return kernels;
 }
 
-// Whether a block of each kernel has enough shared memory.
-bool Fits(const DeviceTraits& traits) {
-  const std::vector<PublishSelectKernel> kernels = AllKernels();
-  return std::all_of(kernels.begin(), kernels.end(), [&](const PublishSelectKernel& kernel) {
-    return kernel.shared_bytes <= traits.max_shared_bytes_per_block;
-  });
-}
-
 TopKBatch BatchOf(const TopKParams& params, bool release_early) {
   TopKBatch batch;
   batch.k = params.k;
@@ -75,10 +67,16 @@ TopKBatch BatchOf(const TopKParams& params, bool release_early) {
 
 }  // namespace
 
-bool MayFusePublish(const DeviceTraits& traits) { return FusedPublishForced() && Fits(traits); }
+bool PublishSelectFits(const DeviceTraits& traits) {
+  const std::vector<PublishSelectKernel> kernels = AllKernels();
+  return std::all_of(kernels.begin(), kernels.end(), [&](const PublishSelectKernel& kernel) {
+    return kernel.shared_bytes <= traits.max_shared_bytes_per_block;
+  });
+}
 
-cudaError_t PreparePublishSelect(const DeviceTraits& traits) {
-  if (!Fits(traits)) return cudaSuccess;
+bool MayFusePublish() { return FusedPublishForced(); }
+
+cudaError_t PreparePublishSelect() {
   for (const PublishSelectKernel& kernel : AllKernels()) {
     const cudaError_t error =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel.function),

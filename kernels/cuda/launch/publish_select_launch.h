@@ -21,13 +21,17 @@ struct PublishSelectKernel {
   int32_t shared_bytes = 0;  // dynamic
 };
 
-// Whether a publish may take LaunchPublishSelect. Only when a test or a benchmark says so, for no
-// figure speaks for it yet, and where the kernels fit the device.
-bool MayFusePublish(const DeviceTraits& traits);
+// Whether a block of each kernel has enough shared memory: where not, no publish may take
+// LaunchPublishSelect.
+bool PublishSelectFits(const DeviceTraits& traits);
 
-// Lets the kernels use the shared memory that they need on the current device, if it has as much.
-// Once for each device.
-cudaError_t PreparePublishSelect(const DeviceTraits& traits);
+// Whether a publish may take it elsewhere. Only when a test or a benchmark says so: no figure
+// speaks for it yet.
+bool MayFusePublish();
+
+// Lets the kernels use the shared memory that they need on the current device, which they fit. Once
+// for each device.
+cudaError_t PreparePublishSelect();
 
 // Bytes of workspace that LaunchPublishSelect needs.
 int64_t PublishSelectWorkspaceBytes(absl::Span<const TopKSegment> tokens,
