@@ -236,8 +236,8 @@ class ServerImpl final : public Server {
                      {.reason = ErrorReason::kPermissionDenied});
   }
 
-  // One beside the first Unix socket; engines on the same host reach it by path, whatever listener
-  // they use.
+  // One beside each Unix socket. A lease is told of the first; a client that dialled another one
+  // looks beside that.
   absl::Status ListenForDescriptors(const ServerConfig& config) {
     WINNOW_ASSIGN_OR_RETURN(const std::optional<gid_t> group, FindSocketGroup(config.socket_group));
     for (const auto& claim : claims_) {

@@ -1,6 +1,6 @@
 // The device memory of the benchmark, allocated once: scores, tables and lengths that cases read,
-// and where they write. Launches of a cold case rotate over places that are far enough apart
-// (kMinStep) for none to find in L2 what another one read. Next: bench_runner.h.
+// and where they write. Launches of a cold case rotate over places, so that as far as the pool goes
+// none finds in L2 what another one read. Next: bench_runner.h.
 
 #ifndef WINNOW_TESTS_BENCH_CUDA_BENCH_MEMORY_H_
 #define WINNOW_TESTS_BENCH_CUDA_BENCH_MEMORY_H_
