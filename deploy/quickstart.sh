@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 or Ubuntu 24.04 to the demo: installs packages, builds the server and the command line (with CUDA
+# From a fresh Debian 12 or 13 (Ubuntu 24.04: not tried) to the demo: installs packages, builds the server and the command line (with CUDA
 # where a toolkit is found), and runs `winnow demo`, which checks the two-level indexer on score rows made from English text
 # and draws it.
 #

@@ -20,8 +20,8 @@ struct ServerConfig {
   std::vector<std::string> listeners;
   std::vector<std::string> insecure_listeners;  // "HOST:PORT" of any address, in the clear
   std::vector<std::string> admin_listeners;     // "unix:PATH", mode 0600, who may drain the server
-  mode_t socket_mode = 0660;                    // of Unix listeners
-  std::string socket_group;                     // of Unix listeners; empty: the process's
+  mode_t socket_mode = 0660;                    // of the Unix sockets of --listen
+  std::string socket_group;                     // likewise; empty: the process's
   std::vector<std::string> allowed_uids;        // besides the server's own; empty: not checked
   int32_t max_connections = 1024;
 

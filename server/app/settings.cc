@@ -40,9 +40,9 @@ std::vector<Setting> ListenSettings() {
 
 std::vector<Setting> AccessSettings() {
   return {
-      ModeSetting({"socket-mode", "MODE", "permissions of Unix listeners, octal"},
+      ModeSetting({"socket-mode", "MODE", "permissions of the Unix sockets of --listen, octal"},
                   &ServerConfig::socket_mode),
-      TextSetting({"socket-group", "GROUP", "group of Unix listeners, name or number",
+      TextSetting({"socket-group", "GROUP", "group of the Unix sockets of --listen, name or number",
                    "the one of the process"},
                   &ServerConfig::socket_group),
       ListSetting({"allow-uids", "UIDS",
